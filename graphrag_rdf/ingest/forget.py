@@ -89,7 +89,6 @@ def forget_named(
     dry_run: bool = False,
     rewrite: bool = True,
     notify: Callable[[str], None] | None = None,
-    between: Callable[[], object] = lambda: None,
 ) -> Forgotten:
     """Forget documents by their names; arguments and errors as of `forget_documents`.
 
@@ -104,9 +103,7 @@ def forget_named(
         if dry_run or not is_pending(engine.store):
             raise
         documents = []
-    return forget_documents(
-        engine, documents, dry_run=dry_run, rewrite=rewrite, notify=notify, between=between
-    )
+    return forget_documents(engine, documents, dry_run=dry_run, rewrite=rewrite, notify=notify)
 
 
 def is_pending(store: Store) -> bool:
@@ -121,7 +118,6 @@ def forget_documents(
     dry_run: bool = False,
     rewrite: bool = True,
     notify: Callable[[str], None] | None = None,
-    between: Callable[[], object] = lambda: None,
 ) -> Forgotten:
     """Forget documents: chunks, facts that only they support, and their text in traces, blobs, cache,
     indexes and database files. Hashes stay, and so do facts that other documents support.
@@ -132,7 +128,6 @@ def forget_documents(
     Args:
         rewrite: also rewrite the files; else that is pending until `rewrite_files`.
         notify: called with each step that begins.
-        between: called where other writes may come in between.
 
     Raises:
         NotPurgedError: files of the database still hold the text. Forgetting again completes it.
@@ -158,7 +153,7 @@ def forget_documents(
         return out
     out.erased = erased
     if documents:
-        _take_out(engine, documents, found, notify, between)
+        _take_out(engine, documents, found, notify)
     out.pending = is_pending(store)
     if rewrite and out.pending:
         notify(tr("rewriting the database, so that its files do not hold the text"))
@@ -188,11 +183,7 @@ class _Known:
 
 
 def _take_out(
-    engine: NeededComponents,
-    documents: Sequence[NamedNode],
-    found: _Found,
-    notify: Callable[[str], None],
-    between: Callable[[], object],
+    engine: NeededComponents, documents: Sequence[NamedNode], found: _Found, notify: Callable[[str], None]
 ) -> None:
     """Remove documents from the store, and their text from everything but files."""
     store = engine.store
@@ -214,7 +205,7 @@ def _take_out(
     changes.updates.append(("forget/documents", {"documents": documents, "now": now()}))
     store.commit(changes)
     engine.indexer.removed([*found.chunks, *(row["sentence"] for row in sentences)])
-    found.counts.erased += _erase_rest(engine, documents, known, notify, between)
+    found.counts.erased += _erase_rest(engine, documents, known, notify)
 
 
 def _note_traces(store: Store, traces: Sequence[NamedNode], known: _Known) -> None:
@@ -242,7 +233,6 @@ def _erase_rest(
     documents: Sequence[NamedNode],
     known: _Known | None,
     notify: Callable[[str], None],
-    between: Callable[[], object] = lambda: None,
 ) -> int:
     """Erase documents that are out of the graphs from names, indexes, running questions, blobs and caches.
 
@@ -257,7 +247,6 @@ def _erase_rest(
     store = engine.store
     settled = settle(store)
     mark_boilerplate(store)
-    between()
     kinds = [kind for kind in all_kinds() if kind.least]
     several = [kind.types[0] for kind in kinds if kind.least > 1]
     parameters = {"kinds": [kind.types[0] for kind in kinds], "several": several}
@@ -276,7 +265,6 @@ def _erase_rest(
     _hash_names(store, [*gone, *documents])
     if store.renderer.dialect == "classic":  # only there statements have nodes of their own
         store.commit(Changes(updates=[("forget/statements", {"graphs": _WITH_STATEMENTS})], content=False))
-    between()
     notify(tr("erasing kept texts and answers of models"))
     erased = _erase_texts(engine, known, gone) if known is not None else _erase_unnamed(engine)
     store.commit(Changes(updates=[("forget/taken-out", {})], content=False))

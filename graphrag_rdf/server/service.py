@@ -300,16 +300,13 @@ class Service:
         return max(mine, asked)
 
     def between_chunks(self) -> bool:
-        """Called by an ingest between two chunks, in the writer's thread: whether it must end."""
-        self.let_others_in()
-        return self.stopping.is_set()
+        """Called by an ingest between two chunks, in the writer's thread: whether it must end.
 
-    def let_others_in(self) -> None:
-        """Called by a long write between its parts, in the writer's thread: other writes run meanwhile, with
-        the indexes up to date.
+        Other writes run meanwhile, with the indexes up to date.
         """
         indexer = self.engine.indexer
         self.writes.let_others_in(lambda: indexer.flush(final=True, schema=False), indexer.catch_up)
+        return self.stopping.is_set()
 
     def require_collection(self, name: str | None) -> None:
         """A server has one collection, which clients may also call the default one.

@@ -104,7 +104,7 @@ async def forget(request: Request) -> Response:
         if not documents and not unfinished:
             raise Problem(404, tr("there is no document {name}").format(name=iri))
         with engine.keeping_indexes():
-            return forget_named(engine, [iri], rewrite=False, between=service.let_others_in)
+            return forget_named(engine, [iri], rewrite=False)
 
     forgotten = await service.writes.run(work, long=True)
     service.page_images.clear()

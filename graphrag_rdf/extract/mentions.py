@@ -41,6 +41,14 @@ def _table() -> dict[str, frozenset[str]]:
     return words | {f"german_{name}": frozenset(value.split()) for name, value in table["german"].items()}
 
 
+@lru_cache(maxsize=1)
+def _amount() -> re.Pattern[str]:
+    """What goes on after the first digits of a number that is no part of a name: 12,400 or 12 crowns."""
+    units = read_table("dates")["other"]["units"].split()
+    long = "|".join(re.escape(unit) for unit in units if len(unit) > 3)  # no “Team 1 v Team 2”
+    return re.compile(rf"[,\u00a0\u202f]\d|\s?%|\s(?:{long})\b")
+
+
 def find_mentions(
     text: str,
     sentences: Sequence[Sentence],
@@ -232,7 +240,7 @@ def _next_in_run(
     if word.capital:
         return here
     if _NUMBER.fullmatch(word.text):
-        return here if len(word.text) < 4 or _YEAR.match(word.text) is None else None
+        return None if _YEAR.fullmatch(word.text) or _amount().match(text, word.end) else here
     if word.lower == "of" and here + 1 < len(words) and _YEAR.match(words[here + 1].text):
         # "the Judiciary Act of 1869"
         return here + 1 if _joined(text, word, words[here + 1]) else None

@@ -122,6 +122,19 @@ EXACT = [
     ("The cost of these repairs includes wages.", []),
     # what is given, and to whom
     ("Ada gave Tom the key.", ["Ada | gave to | Tom", "Ada | gave | key"]),
+    (
+        "Orrin Works paid Voss & Sons 12,400 crowns.",
+        ["Orrin Works | paid to | Voss & Sons", "Orrin Works | paid | 12,400 crowns"],
+    ),
+    (
+        "Orrin Works paid Voss & Sons 12 crowns.",
+        ["Orrin Works | paid to | Voss & Sons", "Orrin Works | paid | 12 crowns"],
+    ),
+    ("Ada Venn gave Tom Hask $1,500.", ["Ada Venn | gave to | Tom Hask", "Ada Venn | gave | $1,500"]),
+    (
+        "Ada Venn sold Tom Hask 1,200.50 shares.",
+        ["Ada Venn | sold to | Tom Hask", "Ada Venn | sold | 1,200.50 shares"],
+    ),
     ("Ada Venn sold the mill to Tom Hask.", ["Ada Venn | sold to | Tom Hask", "Ada Venn | sold | mill"]),
     ("Orrin Works uses a crane to lift stones.", ["Orrin Works | uses | crane"]),
     ("Ada Venn has the right to vote.", []),

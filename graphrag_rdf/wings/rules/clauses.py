@@ -30,6 +30,7 @@ CONFIDENCE = {
     "active": 0.8,  # X built Y
     "life": 0.8,  # X (1871-1930)
     "complement": 0.75,  # X works for Y
+    "recipient": 0.75,  # X gives Y something
     "title": 0.6,  # the engineer X
 }
 """Confidence of each pattern, before references are resolved."""
@@ -506,7 +507,7 @@ class _Reader(ItemRow):
             return self._object(clause, reach + 1)
         gives = not clause.passive and clause.words.split()[-1] in self.words.giving
         if gives and after == "n" and noun.kind in {"name", "pronoun"}:  # "gave Tom the key"
-            self._give(clause, members)
+            self._give(clause, members, "recipient")
             return self._object(replace(clause, passive=True), reach + 1)
         date = self._phrase(reach + 1)
         leads = after == "g" or (after == "j" and self._at(reach + 2) == "a")  # "a school famous for …"
@@ -553,12 +554,12 @@ class _Reader(ItemRow):
                 self._state(subject, clause.words, member, "active", qualifiers)
         return self._past_complements(self._past_wider(members[-1], reach + 1))
 
-    def _give(self, clause: Clause, members: Sequence[NounPhrase]) -> None:
+    def _give(self, clause: Clause, members: Sequence[NounPhrase], pattern: str = "complement") -> None:
         """State who is given something."""
         for subject in clause.subjects:
             for member in members:
                 if member.kind in {"name", "pronoun"}:
-                    self._state(subject, f"{clause.words} {self.words.recipient}", member, "complement")
+                    self._state(subject, f"{clause.words} {self.words.recipient}", member, pattern)
 
     def _counts(self, noun: NounPhrase, at: int) -> bool:
         """Whether an amount belongs to a following noun: "$4 million in legal fees"."""

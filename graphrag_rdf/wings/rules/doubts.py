@@ -64,7 +64,7 @@ def leaves_a_phrase(object_: Sequence[Unit], units: Sequence[Unit]) -> bool:
     "erhielt 1030 in Kelm das Gut".
 
     Args:
-        object_: its units.
+        object_: its units; empty for one that a further object follows.
         units: of the sentence, in text order.
     """
     if object_[-1] not in units:
@@ -98,9 +98,9 @@ def doubt_of_extent(
     )
     if before is not None and (marked or before.kind == "'" or _GOES_ON.match(text[subject[0].start - 1])):
         return "cut"
-    end = object_[-1].end
-    if object_[-1] not in units[:-1] or object_[-1].kind in "DS":  # a pronoun, perhaps one that is not said
+    if not object_ or object_[-1] not in units[:-1] or object_[-1].kind in "DS":  # a pronoun, perhaps unsaid
         return ""
+    end = object_[-1].end
     after = units[units.index(object_[-1]) + 1]
     if after.start == subject[0].start:  # "the prince Guaimar"
         return ""

@@ -38,7 +38,7 @@ from graphrag_rdf.wings.rules.doubts import (
 from graphrag_rdf.wings.rules.phrases import NounPhrase, read_items, surface, verb_second_order
 from graphrag_rdf.wings.rules.reference import CERTAINTY, References, Thing, in_third_person
 
-RULES_VERSION = "32"
+RULES_VERSION = "33"
 """Changes whenever the same text may give other facts."""
 
 _WORDS_OF_TITLE = 8
@@ -321,7 +321,8 @@ class Prose:
 
     def _state(self, statement: Statement, sentence: Sentence, units: Sequence[Unit]) -> None:
         extent = _units(statement.subject), _units(statement.object)
-        if doubt := statement.doubt or doubt_of_extent(*extent, units, self.text, self.words):
+        whole = () if statement.pattern == "recipient" else extent[1]  # what is given follows
+        if doubt := statement.doubt or doubt_of_extent(extent[0], whole, units, self.text, self.words):
             self._reject(doubt, statement)
             return
         loose = statement.pattern == "complement" and self.words.verb_second

@@ -24,8 +24,9 @@ DATES = frozenset({"date", "month", "year"})
 _BEGINS = "NJPDS"  # kinds of units that a noun phrase may begin with
 
 _MOD = r"(?:R?[JM](?:(?:K|C|KC)R?J(?=[JMNPY]))*|Y(?=[JMNP]))"
+_NUMBERED = "[NP]+(?:M(?!(?<=PM)J*N))?"  # chapter 3, but “sold Tom | 3 books”
 _HEADED = (
-    rf"(?:[DS]+(?:{_MOD}|R?[EG](?=[JMNPEG]))*(?:[NP]+M?|Y|M)|{_MOD}*(?:[NP]+M?|Y)|M)"
+    rf"(?:[DS]+(?:{_MOD}|R?[EG](?=[JMNPEG]))*(?:{_NUMBERED}|Y|M)|{_MOD}*(?:{_NUMBERED}|Y)|M)"
     rf"(?:'(?:{_MOD}|[EG](?=[JMNP]))*[NP]+)*"
 )
 _NOUN_PHRASE = re.compile(rf"(?P<n>O|{_HEADED}(?:F{_HEADED})*)")

@@ -370,7 +370,9 @@ class Components:
         if self.read_only:
             raise StoreError(
                 tr("cannot rebuild the search indexes: the store is open for reading only"),
-                hint=tr("open it for writing. If you lack the permission, change it, or copy the store"),
+                hint=tr(
+                    "leave out --at and --read-only; if you lack the permission, change it, or copy the store"
+                ),
             )
         if "text_index" in self.__dict__:
             self.text_index.close()

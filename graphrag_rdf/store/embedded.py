@@ -447,7 +447,9 @@ class EmbeddedStore(TemplateStore):
                     if self.path
                     else tr("the store in memory is open for reading only")
                 ),
-                hint=tr("open it for writing. If you lack the permission, change it, or copy the store"),
+                hint=tr(
+                    "leave out --at and --read-only; if you lack the permission, change it, or copy the store"
+                ),
             )
 
     def _advance(self, number: int, *, content: bool, trace: bool = False) -> int:

@@ -432,7 +432,9 @@ class RemoteStore(TemplateStore):
         if self.read_only:
             raise StoreError(
                 tr("the store {place} is open for reading only").format(place=self.endpoint.addresses.query),
-                hint=tr("open it for writing. If you lack the permission, change it, or copy the store"),
+                hint=tr(
+                    "leave out --at and --read-only; if you lack the permission, change it, or copy the store"
+                ),
             )
         headers = {} if content or not self.capabilities.numbered else _UNCHANGED
         try:

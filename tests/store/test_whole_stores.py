@@ -89,5 +89,5 @@ def test_facts_that_were_extracted_again_are_said_to_be(run: Run, tmp_path: Path
     document = tmp_path / "documents" / "loss-of-the-petrel.txt"
     document.write_text(document.read_text().replace("Walter Pennock owned", "Somebody else sold"))
     run("ingest", "documents")
-    failed = run("trace", "verify", sessions[-1])  # an edit is no new extraction
-    assert (failed.code, "no longer asserted" in failed.out) == (1, True)
+    edited = run("trace", "verify", sessions[-1]).out  # an edit is no new extraction
+    assert "not in the documents since an edit" in edited

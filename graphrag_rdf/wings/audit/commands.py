@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,15 +31,14 @@ def verify_command(trace: str, form: str) -> int:
     asked, if that is kept. Traces of TrustGraph are checked as far as they go.
     """
     from graphrag_rdf.trace.catalogue import find_trace
-    from graphrag_rdf.wings.audit.past import verify_in_past
+    from graphrag_rdf.wings.audit.past import all_holds, past_of
     from graphrag_rdf.wings.audit.verify import verify_trace
 
-    past = None
     with open_engine(beside=True) as engine:
         session = find_trace(engine.store, trace)
         checks = verify_trace(engine.store, engine.blobs, session)
-        if any(check.ok is False or check.changed for check in checks):
-            past = verify_in_past(engine, session)
+        with nullcontext() if all_holds(checks) else past_of(engine, session) as past:
+            pass
     ok = all(check.ok is not False for check in checks)
     out = {"trace": session.value, "ok": ok, "checks": checks}
     if past is not None:
@@ -54,7 +54,7 @@ def verify_command(trace: str, form: str) -> int:
 def _show_past(past: Past) -> None:
     """Print whether a trace held when the question was asked, and what did not."""
     message = tr("in {state}, all holds") if past.ok else tr("in {state}, from before the question:")
-    say(message.format(state=past.state))
+    say(message.format(state=past.name))
     for check in past.checks:
         if check.ok is False or check.changed:
             show_check(check)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyoxigraph import NamedNode, Quad
 
@@ -36,8 +36,13 @@ from graphrag_rdf.wings.audit.crate import METADATA, crate_metadata, manifest, n
 from graphrag_rdf.wings.audit.inputs import Inputs
 from graphrag_rdf.wings.audit.pack_answer import Cited, all_runs, answer_json, cited_places, file_name
 from graphrag_rdf.wings.audit.pack_verify import GRAPH, signed_document
+from graphrag_rdf.wings.audit.past import all_holds, past_of
 from graphrag_rdf.wings.audit.signing import canonical, did_of, sign
+from graphrag_rdf.wings.audit.verify import verify_trace
 from graphrag_rdf.wings.audit.verify_alone import ANSWER, MANIFEST, PROOF
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
 
 Draw: TypeAlias = Callable[[NamedNode, int], DrawnPage | None]
 """Draws a page of a PDF in the blob store."""
@@ -65,6 +70,23 @@ class Pack:
             for name in sorted(self.files, key=lambda name: (name != PAGE, name)):
                 archive.writestr(zipfile.ZipInfo(name), self.files[name], zipfile.ZIP_DEFLATED)
         return data.getvalue()
+
+
+def pack_of(engine: Engine, session: NamedNode, draw: Draw, **options: Any) -> tuple[Pack, str]:
+    """Make a pack. If not all of the trace is as it was, it is made of the state of the store in which the
+    question was asked, if that is kept and all holds in it.
+
+    Args:
+        options: of `make_pack`.
+
+    Returns:
+        the pack; and which state it is of, empty for the present one.
+    """
+    if not all_holds(verify_trace(engine.store, engine.blobs, session)):
+        with past_of(engine, session) as past:
+            if past is not None and past.ok:
+                return make_pack(past.store, engine.blobs, session, draw, **options), past.name
+    return make_pack(engine.store, engine.blobs, session, draw, **options), ""
 
 
 def make_pack(

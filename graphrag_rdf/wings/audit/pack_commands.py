@@ -27,13 +27,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def write_pack(engine: Engine, session: NamedNode, path: Path, sign: Path | None, **options: Any) -> None:
     """Write a pack, and say what of it is not proved; the options are those of `make_pack`."""
     from graphrag_rdf.server.page_images import PageImages
-    from graphrag_rdf.wings.audit.pack import make_pack
+    from graphrag_rdf.wings.audit.pack import pack_of
     from graphrag_rdf.wings.audit.signing import read_key
 
     key = None if sign is None else read_key(sign)
-    draw = PageImages(engine.blobs).page
-    pack = make_pack(engine.store, engine.blobs, session, draw, key=key, **options)
+    pack, state = pack_of(engine, session, PageImages(engine.blobs).page, key=key, **options)
     path.write_bytes(pack.to_zip())
+    if state:
+        output.note(tr("the store has changed since: the pack has {state}").format(state=state))
     signed = tr("signed with {key}").format(key=sign) if sign else tr("not signed")
     output.note(tr("wrote {path}, {signed}").format(path=path, signed=signed))
     if pack.unproved:

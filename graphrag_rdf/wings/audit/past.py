@@ -1,9 +1,9 @@
-"""A trace checked against the store as it was when the question was asked."""
+"""The store as it was when the question of a trace was asked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,40 +23,49 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The checks of a trace against an earlier state.
+    """The newest kept state from before a question.
 
     Attributes:
-        state: in words.
+        name: in words.
         commit: its number.
-        checks: see `verify_trace`.
+        store: a copy of it, to which the trace was added.
+        checks: of the trace in it, see `verify_trace`.
     """
 
-    state: str
+    name: str
     commit: int
+    store: EmbeddedStore
     checks: Sequence[Check]
 
     @property
     def ok(self) -> bool:
-        """Whether none fails."""
-        return all(check.ok is not False and not check.changed for check in self.checks)
+        """Whether all is as it was."""
+        return all_holds(self.checks)
 
 
-def verify_in_past(engine: Engine, session: NamedNode) -> Past | None:
-    """Check a trace against the newest kept state from before its question.
+def all_holds(checks: Sequence[Check]) -> bool:
+    """Whether no check fails, and nothing has changed."""
+    return all(check.ok is not False and not check.changed for check in checks)
 
-    The trace itself is that of the store as it is now; a copy of the state gets it, and is deleted.
 
-    Returns:
-        None if no such state is kept.
+@contextmanager
+def past_of(engine: Engine, session: NamedNode) -> Iterator[Past | None]:
+    """The state of the store when the question of a trace was asked; None if none from before is kept.
+
+    The trace itself is that of the store as it is now. The copy is deleted at the end.
 
     Raises:
         StoreError: when the log of states was changed.
     """
-    commit = read_trace(engine.store, session, engine.blobs).commit
-    state = _state(engine, commit)
+    state = _state(engine, read_trace(engine.store, session, engine.blobs).commit)
     if state is None or engine.place is None:
-        return None
-    copy = StoreFolder(engine.place.new_copy().root)
+        yield None
+        return
+    try:
+        copy = StoreFolder(engine.place.new_copy().root)
+    except OSError:  # a folder that is only read
+        yield None
+        return
     try:
         with closing(engine.at(state.folder)) as past:
             assert isinstance(past.store, EmbeddedStore)  # noqa: S101 - it has a folder
@@ -64,12 +73,11 @@ def verify_in_past(engine: Engine, session: NamedNode) -> Past | None:
         with closing(EmbeddedStore(engine.store.templates, copy.database, blobs=engine.blobs)) as store:
             quads = trace_quads(engine.store, session, with_sources=False)
             store.commit(Changes(add=quads, content=False, trace=True))
-            checks = verify_trace(store, engine.blobs, session)
+            yield Past(str(state), state.commit, store, verify_trace(store, engine.blobs, session))
     finally:
         copy.delete()
         with suppress(OSError):  # others may have something in it
             engine.place.snapshots.rmdir()
-    return Past(str(state), state.commit, checks)
 
 
 def _state(engine: Engine, commit: int | None) -> Any:

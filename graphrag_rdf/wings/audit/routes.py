@@ -104,7 +104,7 @@ async def _again(
 
 async def packed(request: Request) -> Response:
     """The answer with all that proves it, as `trace export --pack`; the server signs nothing."""
-    from graphrag_rdf.wings.audit.pack import make_pack  # imports rdflib
+    from graphrag_rdf.wings.audit.pack import pack_of  # imports rdflib
 
     require(request, "read")
     service = service_of(request)
@@ -113,7 +113,7 @@ async def packed(request: Request) -> Response:
     def pack() -> tuple[str, bytes]:
         session = session_named(service, request.path_params["id"])
         draw = service.page_images.page
-        proof = make_pack(engine.store, engine.blobs, session, draw, with_documents=documents)
+        proof, _ = pack_of(engine, session, draw, with_documents=documents)
         return session.value.rpartition(":")[2], proof.to_zip()
 
     with service.concurrency.slot(client_of(request)):

@@ -185,7 +185,7 @@ class Verifier:
         yield self._chain()
         chunks = self._select("audit/chunks")
         again = self._extracted_again(chunks)
-        yield self._edges(again)
+        yield self._edges(again, self._edited(chunks))
         if self._proofs:
             yield self._inferences()
         if self._elsewhere:
@@ -297,7 +297,20 @@ class Verifier:
             )
         return {item: time[:10] for item, time in days.items()}
 
-    def _edges(self, again: Mapping[str, str]) -> Check:
+    def _edited(self, chunks: Sequence[Row]) -> dict[str, str]:
+        """Selections all whose chunks were retired, because their documents were edited; in words."""
+        days = {row["chunk"].value: row["retired"][:10] for row in chunks if row["retired"] is not None}
+        return {
+            selection.iri.value: tr("{fact} is not in the documents since an edit on {day}").format(
+                fact=self._names[selection.iri.value], day=max(days[chunk] for chunk in own)
+            )
+            for selection in self._trace.selections
+            if selection.iri is not None
+            and (own := {source.chunk for source in selection.sources if source.chunk})
+            and own <= days.keys()
+        }
+
+    def _edges(self, again: Mapping[str, str], edited: Mapping[str, str]) -> Check:
         otherwise = self._proofs.keys() | self._elsewhere.keys()
         edge_rows = [row for row in self._select("audit/edges") if row["item"] not in otherwise]
         listed = {row["item"] for row in edge_rows}
@@ -306,7 +319,10 @@ class Verifier:
             for iri in self._edge_items()
             if iri not in listed
         ]
-        decided = self._decided([row for row in edge_rows if not row["asserted"]])
+        missing = [row for row in edge_rows if not row["asserted"]]
+        items = {row["item"] for row in missing}.difference(again)
+        decided = {item: words for item, words in edited.items() if item in items}
+        decided |= self._decided(missing)
         replaced: set[str] = set()
         for row in edge_rows:
             if row["item"] in decided:

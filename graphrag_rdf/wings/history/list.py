@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import UsageError
@@ -57,7 +57,7 @@ def _counts(engine: Engine, state: State) -> dict[str, int | None]:
     return {name: row[name] for name in _COUNTS}
 
 
-def _changes(engine: Engine, states: Iterable[State], filters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _changes(engine: Engine, states: Sequence[State], filters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The changes that added facts to a list of them, or removed some.
 
     Raises:
@@ -66,7 +66,7 @@ def _changes(engine: Engine, states: Iterable[State], filters: Mapping[str, Any]
     from graphrag_rdf.lists.declaration import lists
     from graphrag_rdf.lists.facts import object_in_words
 
-    before: set[str] = set()
+    before: set[str] | None = None if states and states[0].folder is None else set()
     kept = [state for state in states if state.folder is not None]
     unknown = 0
     for state in kept:
@@ -80,9 +80,10 @@ def _changes(engine: Engine, states: Iterable[State], filters: Mapping[str, Any]
                 if unknown == len(kept):
                     raise
         after = {f"{fact['s_label']} {fact['p_label']} {object_in_words(fact)}" for fact in facts}
+        earlier = after if before is None else before  # what came before the first state is not kept
         changes = [
-            *(f"- {words}" for words in sorted(before - after)),
-            *(f"+ {words}" for words in sorted(after - before)),
+            *(f"- {words}" for words in sorted(earlier - after)),
+            *(f"+ {words}" for words in sorted(after - earlier)),
         ]
         if changes:
             yield {**_item(state), **dict.fromkeys((*_COUNTS, "bytes")), "changes": changes}
@@ -91,7 +92,9 @@ def _changes(engine: Engine, states: Iterable[State], filters: Mapping[str, Any]
 
 def _notes(items: Iterable[Item], asked: Asked) -> Iterator[str]:
     number = sum(item["kept"] for item in items)
-    if not asked.values:
+    if asked.values:
+        yield tr("Changes before the oldest state that is kept are unknown; forget deletes all states.")
+    else:
         yield ngettext(
             "{number} state can be read with --at", "{number} states can be read with --at", number
         ).format(number=number)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import pairwise
 
 from pyoxigraph import Literal, NamedNode, Triple
 from starlette.requests import Request
@@ -42,6 +41,8 @@ async def changes(request: Request) -> Response:
     if place is None or service.remote is not None:
         raise Problem(404, tr("only a store in a folder has a history"))
     since, until = parameter(request, "since"), parameter(request, "until")
+    if since is None and until is not None:
+        raise Problem(400, tr("until needs since"))
     if since is None:
         address = address_of(request)
 
@@ -72,8 +73,8 @@ def _stream(address: str, states: Sequence[State]) -> Iterator[Triple]:
     yield Triple(stream, _LDES.timestampPath, PROV.endedAtTime)
     yield Triple(stream, _TREE.view, view)
     yield Triple(view, RDF.type, _TREE.Node)
-    for before, state in pairwise(states):
-        member = NamedNode(f"{address}?since={before.commit}&until={state.commit}")
+    for before, state in zip([0, *(state.commit for state in states)], states, strict=False):
+        member = NamedNode(f"{address}?since={before}&until={state.commit}")
         yield Triple(stream, _TREE.member, member)
         yield Triple(member, RDF.type, PROV.Activity)
         yield Triple(member, PROV.endedAtTime, datetime_(state.time))
@@ -98,6 +99,9 @@ def _patch(service: Service, since: str, until: str | None) -> Iterator[str]:
 
 
 def _opened(service: Service, place: StorePaths, at: str) -> closing[EmbeddedStore]:
+    """The store at a commit or time; at commit 0 it is empty."""
+    if at == "0":
+        return closing(EmbeddedStore(service.store.templates))
     state = find_state(place, at)
     assert state.folder is not None  # noqa: S101 - it is kept
     return closing(EmbeddedStore(service.store.templates, state.folder / "oxigraph", read_only=True))

@@ -37,11 +37,14 @@ def inverse(engine: Engine, place: StorePaths, commit: int | None) -> tuple[Stat
     """
     states = read_states(place)
     numbers = [state.commit for state in states]
-    if commit is None:
-        commit = _newest(states[1:])
+    if commit is None and (commit := _newest(states[1:])) is None:
+        raise UsageError(
+            tr("there is no change left to take back"),
+            hint=tr("graphrag-rdf log lists the states; the first one has none before it"),
+        )
     if commit not in numbers[1:]:
         raise UsageError(
-            tr("there is no change {commit} that can be taken back").format(commit=commit or ""),
+            tr("there is no change {commit} that can be taken back").format(commit=commit),
             hint=tr("graphrag-rdf log lists them; the first one has no state before it"),
         )
     after = states[numbers.index(commit)]

@@ -155,6 +155,9 @@ def test_an_old_answer_is_checked_against_the_state_of_its_time(run: Run, compan
     assert verified["past"]["ok"]
     assert "all holds" in run("trace", "verify", "last").out
     assert not (company.parent.parent / "graphrag-store" / "snapshots").exists()
+    pack = run("trace", "export", "last", "--pack", "answer.zip")
+    assert "the pack has the state of commit" in pack.err
+    assert run("pack", "verify", "answer.zip").code == 0
     run("forget", "documents/company.txt")
     assert "past" not in run("trace", "verify", "last", "--format", "json").json
 
@@ -210,6 +213,7 @@ def test_each_state_of_a_life_is_as_it_was(run: Run, folder: Path) -> None:
     for words in ("Dunmarrow Bay", "Corran Lamb", "Nora Finlay"):
         assert places(store / "history", words) == []
     assert [state["kept"] for state in states_of(run)] == [*[False] * len(LIFE), True]
+    assert states_of(run, "--document", "documents/company.txt") == []  # what forget left as it was
 
 
 def test_undo_is_a_commit_that_restores_all(run: Run, company: Path) -> None:
@@ -223,6 +227,7 @@ def test_undo_is_a_commit_that_restores_all(run: Run, company: Path) -> None:
     third = commits(run)[-1]
     assert run("undo", third).code == 0
     assert run("diff", second, "--format", "json").json["quads"] == {"removed": 0, "added": 0}
+    assert "no change left" in run("undo").err + run("undo").err
 
 
 def test_undo_of_a_decision_takes_the_decision_back(run: Run, company: Path) -> None:
@@ -295,7 +300,9 @@ def test_a_server_keeps_the_state_between_two_writes(run: Run, store: Path) -> N
         assert "<http://example.org/1>" not in patch.text
         assert client.get("/changes", params={"since": "2001"}).status_code == 404
         members = members_of(client.get("/changes", headers={"Accept": "application/n-triples"}).text)
-        assert [number for number, _ in sorted(members)] == listed[1:]
+        assert [number for number, _ in sorted(members)] == listed
+        beginning = client.get(min(members)[1]).raise_for_status().text.splitlines()
+        assert {line[0] for line in beginning[1:-1]} == {"A"}
         change = client.get(max(members)[1]).raise_for_status().text
         assert '<http://example.org/1> <http://example.org/is> "1"' in change
         assert "<http://example.org/2>" not in change

@@ -18,6 +18,7 @@ from graphrag_rdf.errors import ConfigError, EndpointError, GraphRagError, syste
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.loopback import is_loopback
+from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import local_name
 from graphrag_rdf.sparql.columns import records
 from graphrag_rdf.steps.state import Context, Parameters, State
@@ -26,6 +27,7 @@ from graphrag_rdf.store.base import Answer, Changes, Row, Store
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.endpoint import RESULTS
 from graphrag_rdf.wings.text2sparql.matching import Recipe, Recipes, Vocabulary
+from graphrag_rdf.wings.text2sparql.schema import written
 from graphrag_rdf.wings.text2sparql.settings import Endpoint, FederationSection
 
 _GRAPH = NamedNode("urn:graph:examples")
@@ -36,6 +38,7 @@ _TERMS, _EXAMPLES = 20_000, 5_000
 _DESCRIPTION, _ANSWER = 1 << 26, 1 << 24
 """Their bytes at most."""
 _LABEL = 60  # characters of it that are shown
+_NAMES = frozenset({"label", "preflabel", "name", "title"})  # local names of properties
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]+")
 
 
@@ -282,6 +285,29 @@ def shown_endpoint(
         "properties": fitting(beside),
         "examples": list(_shown_examples(described, state, parameters)),
     }
+
+
+def service_example(shown: Mapping[str, Any]) -> str:
+    """A query with a SERVICE block of an endpoint's own terms; "" if it has none, or examples of its own.
+
+    Args:
+        shown: as `shown_endpoint` returns.
+    """
+    for kind in () if shown["examples"] else shown["classes"]:
+        properties = [NamedNode(one["iri"][1:-1]) for one in kind["properties"]]
+        names = [term for term in properties if local_name(term.value).lower() in _NAMES]
+        values = [term for term in properties if term not in (RDF.type, *names)]
+        if not values:
+            continue
+        block = f"SERVICE <{shown['url']}> {{ ?item a {kind['iri']} ; {written(values[0])} ?value"
+        if not names:
+            return f"SELECT ?item ?value WHERE {{\n  {block} }}\n}}"
+        return (
+            "SELECT ?name ?value WHERE {\n  ?thing rdfs:label ?name .\n"
+            f"  {block} ; {written(names[0])} ?label }}\n"
+            "  FILTER(LCASE(STR(?name)) = LCASE(STR(?label)))\n}"
+        )
+    return ""
 
 
 def _shown_property(term: NamedNode, ranges: Sequence[NamedNode], described: Described) -> dict[str, str]:

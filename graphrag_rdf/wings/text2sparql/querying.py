@@ -35,9 +35,10 @@ from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.recorder import Step
-from graphrag_rdf.wings.text2sparql.endpoints import listed_endpoints, shown_endpoint
+from graphrag_rdf.wings.text2sparql.aggregates import empty_aggregates, ungrouped
+from graphrag_rdf.wings.text2sparql.endpoints import listed_endpoints, service_example, shown_endpoint
 from graphrag_rdf.wings.text2sparql.matching import Match, Vocabulary
-from graphrag_rdf.wings.text2sparql.row_facts import Called, Result, facts_of_rows
+from graphrag_rdf.wings.text2sparql.row_facts import Called, Result
 from graphrag_rdf.wings.text2sparql.schema import (
     ALL,
     TEMPLATES,
@@ -67,7 +68,7 @@ class Attempt:
     """A query that was tried.
 
     Attributes:
-        problem: what was wrong with it; None of the one that counts.
+        problem: what was wrong with it; None of the one that counts, unless that counts 0.
         rows: that it returned.
         template: that it was made from; None of one that a model wrote.
         values: of the template's parameters, as JSON.
@@ -146,6 +147,7 @@ def write_query(context: Context, state: State, parameters: Parameters) -> Itera
     services = Services(endpoints, parameters["service_seconds"], parameters["service_rows"])
     shown = shown_schema(context, state, step, parameters)
     shown["endpoints"] = [shown_endpoint(*entry, state, parameters) for entry in endpoints.values()]
+    shown["service_example"] = next(filter(None, map(service_example, shown["endpoints"])), "")
     attempts: list[Attempt] = []
     result = Result()
     with LimitedQueries(context.store, parameters["seconds"]) as queries:
@@ -163,10 +165,11 @@ def write_query(context: Context, state: State, parameters: Parameters) -> Itera
             attempt = Attempt(_query_in(text))
             attempts.append(attempt)
             attempt.problem = _problem(context, step, attempt.query or "", services)
-            if attempt.problem is None:
-                run = partial(services.run, context, step)
-                result = _run(queries, attempt, parameters["row_limit"], run)
-            if attempt.problem is None:
+            run = partial(services.run, context, step)
+            valid = attempt.problem is None
+            result = _run(queries, attempt, parameters["row_limit"], run) if valid else Result()
+            again = result.rows and attempt.query in [one.query for one in attempts[:-1]]
+            if attempt.problem is None or again:
                 break
     for name, cause in dict.fromkeys(services.failed):
         state.warn("endpoint_failed", tr("the endpoint {name}: {cause}").format(name=name, cause=cause))
@@ -187,9 +190,9 @@ def match_query(context: Context, state: State, parameters: Parameters) -> Itera
             attempts.append(attempt)
             if attempt.problem is None:
                 result = _run(queries, attempt, parameters["row_limit"])
-            if _is_zero(result):  # nobody knows whether the question was meant so
-                result, attempt.problem = Result(), "it counts nothing"
-            if attempt.problem is None:
+            if attempt.problem is not None:  # also of a 0: nobody knows whether the question was meant so
+                result = Result()
+            else:
                 result.values = _in_words(match, vocabulary)
                 if match.ignored:
                     state.warn(
@@ -218,12 +221,14 @@ def _finish(
     context.recorder.say(step, RAG.rowCount, integer(len(result.rows)))
     state.work.results = [result]
     state.empty = not result.rows
-    if attempts and attempts[-1].problem is not None:
+    if attempts and attempts[-1].problem is not None and result.rows:
+        state.warn("nothing_counted", tr("the query counts 0, because nothing matches it"))
+    elif attempts and attempts[-1].problem is not None:
         state.warn(
             "query_failed",
             tr("no query succeeded; the last one: {problem}").format(problem=attempts[-1].problem),
         )
-    if result.rows and not any(result.facts) and not result.denied and not result.called:
+    elif result.rows and not any(result.facts) and not result.denied and not result.called:
         state.warn("rows_uncited", tr("the facts behind the rows of this query cannot be told"))
     return context.recorder.finish(step)
 
@@ -231,11 +236,6 @@ def _finish(
 def _values_of(match: Match) -> str:
     """The values of a template's parameters, as JSON."""
     return json.dumps(match.values, default=text_of, ensure_ascii=False)
-
-
-def _is_zero(result: Result) -> bool:
-    """Whether a result is a single 0."""
-    return [[text_of(term) for term in row.values()] for row in result.rows] == [["0"]]
 
 
 def _in_words(match: Match, vocabulary: Vocabulary) -> dict[str, list[str]]:
@@ -262,7 +262,7 @@ def _query_in(text: str) -> str:
 
 def _problem(context: Context, step: Step, query: str, services: Services) -> str | None:
     """What is wrong with a query, for the model; None if it can run. The engine judges the syntax."""
-    problem = _unfit(query, services.endpoints) or services.problem(query)
+    problem = _unfit(query, services.endpoints) or ungrouped(query) or services.problem(query)
     if problem is not None:
         return problem
     query = without(query, blocks_of(query))
@@ -276,7 +276,9 @@ def _problem(context: Context, step: Step, query: str, services: Services) -> st
     if not unknown:
         return None
     properties = context.select(step, "schema/properties", graphs=[], limit=ALL)
-    return "the store does not know " + alike(unknown, [row["property"] for row in properties])
+    return "the store does not know " + alike(
+        unknown, [row["property"] for row in properties], services.elsewhere
+    )
 
 
 def _unfit(query: str, endpoints: Collection[str] = ()) -> str | None:
@@ -325,7 +327,8 @@ def _run(
     limit: int,
     with_rows: Callable[[str], tuple[str, Sequence[Called]]] = lambda query: (query, ()),
 ) -> Result:
-    """What a query returns. Empty, and a problem of the attempt, if it fails or returns nothing.
+    """What a query returns. Empty, and a problem of the attempt, if it fails or returns nothing. A COUNT of
+    no solutions is a problem and a result: it may be right.
 
     Args:
         with_rows: puts the rows of other endpoints into a query.
@@ -342,13 +345,33 @@ def _run(
     if answer.boolean is not None:
         rows = [{"answer": Literal(answer.boolean)}]
     attempt.rows = len(rows)
-    if not any(rows):
-        attempt.problem = "it returns nothing"
+    one = len(rows) == 1 and answer.boolean is None
+    empty = empty_aggregates(queries, whole) if one else frozenset()
+    if empty or not any(rows):
+        attempt.problem = _nothing(empty, called)
+    if not any(rows) or empty - {"COUNT"}:
         return Result()
     variables = answer.variables or ("answer",)
-    own = without(query, blocks_of(query)) if called else ""
-    facts = facts_of_rows(queries, whole, variables, rows, own)
-    return Result(query, attempt.template, variables=variables, rows=rows, facts=facts, called=called)
+    result = Result(query, attempt.template, variables=variables, rows=rows, called=called)
+    own = without(query, blocks_of(query)) if called else query
+    result.add_facts(queries, whole, own)
+    return result
+
+
+def _nothing(empty: Collection[str], called: Sequence[Called]) -> str:
+    """That a query returns nothing, and why that may be."""
+    problem = "it returns nothing"
+    if empty:
+        problem += f": nothing matches its WHERE, which makes {' and '.join(sorted(empty))} meaningless"
+    if empty == {"COUNT"}:
+        problem += ". If 0 is the answer, write the same query again"
+    if called:
+        counts = ", ".join(f"{one.name} returned {one.rows} row(s)" for one in called)
+        problem += (
+            f". {counts}. If the blocks have rows, the join fails: names here have a language tag (@en), "
+            "others may have none or other case. Compare LCASE(STR(?a)) = LCASE(STR(?b))"
+        )
+    return problem
 
 
 _TEMPLATES = (

@@ -12,7 +12,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import to_sparql_json
+from graphrag_rdf.rdf.terms import text_of, to_sparql_json
 from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, nothing_found
 from graphrag_rdf.steps.exploration import Edge
@@ -26,9 +26,10 @@ from graphrag_rdf.trace.documents import of_endpoint
 from graphrag_rdf.trace.facts import label_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
-from graphrag_rdf.wings.text2sparql.row_facts import Result
+from graphrag_rdf.wings.text2sparql.row_facts import BLANK, Result
 
 _TRUTH = {"true": "yes", "false": "no"}
+_BEHIND = 4  # rows of an endpoint that are cited for one row
 _TEMPLATES = (
     "retrieval/labels",
     *OF_FACTS,
@@ -172,16 +173,30 @@ def _selections(
 
 
 def _returned(result: Result, labels: Mapping[str, str]) -> Iterator[Selection]:
-    """What other endpoints returned for each row: their values in it, or how many rows it is made of."""
+    """What other endpoints returned for each row: their values in it, else how many rows, and the values of
+    those that it is made of.
+    """
+
+    def in_words(values: Row, names: Sequence[str]) -> str:
+        named = {name: term for name, term in values.items() if not text_of(term).startswith(BLANK)}
+        cells = zip(names, _cells(named, names, labels), strict=True)
+        return ", ".join(f"{name.replace('_', ' ')} {cell}" for name, cell in cells if cell)
+
     for called in result.called:
         address, columns = NamedNode(called.address), [n for n in result.variables if n in called.variables]
         for number, row in enumerate(result.rows, start=1):
             own = {name: row[name] for name in columns if name in row}
             if columns and not own:
                 continue
-            cells = zip(columns, _cells(own, columns, labels), strict=True)
-            values = [f"{name.replace('_', ' ')} {cell}" for name, cell in cells if cell]
-            text = ", ".join(values) or tr("{rows} row(s)").format(rows=called.rows)
+            text = in_words(own, columns)
+            if not text:
+                solutions = result.solutions[number - 1]
+                behind = dict.fromkeys(in_words(values, called.variables) for values in solutions)
+                listed = list(filter(None, behind))
+                text = f"{'; '.join(listed[:_BEHIND])}{'; …' if listed[_BEHIND:] else ''}"
+                if len(listed) != 1:
+                    counted = tr("{rows} row(s)").format(rows=len(listed) or called.rows)
+                    text = f"{counted}: {text}" if text else counted
             fact = address, RAG.returned, Literal(text)
             edge = Edge(fact, called.name, "returned", text, hop=0, direction="out", origin=address)
             shown = f"{_line(row, result.variables, labels)}\n{edge.text}"

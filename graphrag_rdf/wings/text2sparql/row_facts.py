@@ -22,6 +22,8 @@ NAMES = frozenset({RDFS.label, SKOS.altLabel, RDF.type})
 """Relations that are no facts of their own in a row, if it has others."""
 _TRIED = 2000  # rows in which the values of all variables are looked for
 _FACTS = 12  # of a row: what a count rests on is cited in part
+BLANK = "urn:blank:"
+"""Begins the IRIs that blank nodes of other servers get in a query."""
 Pattern: TypeAlias = tuple[Any, Any, Any]
 """Subject, predicate and object: terms, or the names of variables as text."""
 
@@ -51,6 +53,7 @@ class Result:
         template: that it was made from; None of one that a model wrote.
         values: of the template's parameters, in words.
         facts: of each row.
+        solutions: of each row those of WHERE that it is made of, the first few.
         called: the endpoints that its SERVICE blocks called.
     """
 
@@ -60,7 +63,24 @@ class Result:
     variables: tuple[str, ...] = ()
     rows: list[Row] = field(default_factory=list)
     facts: list[list[Triple]] = field(default_factory=list)
+    solutions: list[list[Row]] = field(default_factory=list)
     called: Sequence[Called] = ()
+
+    def add_facts(self, queries: LimitedQueries, whole: str, own: str) -> None:
+        """Add the solutions and facts of each row: what its values make of the query's triple patterns. None
+        for a query that says nothing of facts, or that is too intricate to tell (RDF 1.2, property paths).
+
+        Args:
+            whole: the query with the rows of other servers.
+            own: the query without them; its patterns count.
+        """
+        patterns = _patterns(with_prefixes(own))
+        solutions = _solutions(queries, whole, self.variables, self.rows) if patterns or self.called else ()
+        self.solutions = [*solutions] or [[] for _ in self.rows]
+        for matching in self.solutions:
+            facts = dict.fromkeys(fact for values in matching for fact in _filled(patterns, values))
+            telling = [fact for fact in facts if fact[1] not in NAMES] or list(facts)
+            self.facts.append(telling[:_FACTS])
 
     @property
     def denied(self) -> bool:
@@ -68,36 +88,24 @@ class Result:
         return [*self.rows] == [{"answer": Literal(False)}]
 
 
-def facts_of_rows(
-    queries: LimitedQueries, query: str, variables: Sequence[str], rows: Sequence[Row], own: str = ""
-) -> list[list[Triple]]:
-    """Of each row the facts that its values make of the query's triple patterns. Empty lists for a query that
-    says nothing of facts, or that is too intricate to tell (RDF 1.2, property paths).
-
-    Args:
-        own: the query without what other servers answered; its patterns count.
-    """
-    patterns = _patterns(with_prefixes(own or query))
-    where = _where(query)
-    if not patterns or where is None:
-        return [[] for _ in rows]
+def _solutions(
+    queries: LimitedQueries, query: str, variables: Sequence[str], rows: Sequence[Row]
+) -> list[list[Row]]:
+    """Of each row the solutions of WHERE with its values; [] if they cannot be asked for."""
+    where = where_of(query)
+    if where is None:
+        return []
     try:
         begin, wanted = prologue_of(query), _rows_as_values(where, variables, rows)
         whole = with_prefixes(f"{begin}SELECT * WHERE {{ {wanted} {where} }} LIMIT {_TRIED}")
         wide = queries.run(whole, _TRIED)
     except GraphRagError:
-        return [[] for _ in rows]
+        return []
     shared = [name for name in variables if name in wide.variables]
     by_values: defaultdict[tuple[Term | None, ...], list[Row]] = defaultdict(list)
     for values in wide.rows or ():
         by_values[tuple(values.get(name) for name in shared)].append(values)
-    facts_by_row = []
-    for row in rows:
-        matching = by_values[tuple(row.get(name) for name in shared)]
-        facts = dict.fromkeys(fact for values in matching for fact in _filled(patterns, values))
-        telling = [fact for fact in facts if fact[1] not in NAMES] or list(facts)
-        facts_by_row.append(telling[:_FACTS])
-    return facts_by_row
+    return [by_values[tuple(row.get(name) for name in shared)] for row in rows]
 
 
 def _rows_as_values(where: str, variables: Iterable[str], rows: Iterable[Row]) -> str:
@@ -172,7 +180,7 @@ def _term(part: Any) -> Any:
     return Literal(str(part), datatype=NamedNode(str(part.datatype)) if part.datatype else None)
 
 
-def _where(query: str) -> str | None:
+def where_of(query: str) -> str | None:
     """The group after WHERE, with its brackets."""
     depth, start = 0, None
     for token in tokens(query):

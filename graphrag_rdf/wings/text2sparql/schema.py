@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.llm.model import estimate_tokens
-from graphrag_rdf.rdf.namespaces import PREFIXES, RDFS, XSD, prefixed
+from graphrag_rdf.rdf.namespaces import PREFIXES, RDFS, XSD, Graphs, prefixed
 from graphrag_rdf.rdf.terms import Term, local_name
 from graphrag_rdf.sparql.tokens import tokens
 from graphrag_rdf.steps.kept import keep
@@ -43,6 +43,9 @@ _PLAIN = {RDFS.Resource: _THING, XSD.string: "text"}
 _KINDS = 2  # types of subjects, and of objects, of a relation in the prompt
 _STORED = 200  # example queries that the store keeps
 _HINTS = 5  # unknown terms that the model is told at once
+_EXAMPLE = 300  # tokens of a query of the cookbook that can be an example
+_NEAR = 0.15  # likeness of the question and such a query
+_LIKE = 0.4  # likeness of the question and one that reads traces, versions or provenance
 _WORDS = 60  # characters of an example value
 
 
@@ -51,14 +54,16 @@ def written(node: NamedNode) -> str:
     return prefixed(node) or f"<{node.value}>"
 
 
-def alike(unknown: Sequence[NamedNode], terms: Iterable[NamedNode]) -> str:
-    """Unknown terms, the first few, with known ones that are spelt alike."""
+def alike(
+    unknown: Sequence[NamedNode], terms: Iterable[NamedNode], elsewhere: Callable[[NamedNode], str]
+) -> str:
+    """Unknown terms, the first few, with known ones that are spelt alike, or with what `elsewhere` says."""
     names = {local_name(node.value): node for node in terms}
     hints = []
     for node in unknown[:_HINTS]:
         close = difflib.get_close_matches(local_name(node.value), names, n=3, cutoff=0.5)
         listed = ", ".join(written(names[name]) for name in close)
-        hints.append(written(node) + (f" (it knows {listed})" if listed else ""))
+        hints.append(written(node) + (elsewhere(node) or (f" (it knows {listed})" if listed else "")))
     return "; ".join(hints)
 
 
@@ -107,7 +112,7 @@ def shown_schema(context: Context, state: State, step: Step, parameters: Paramet
     listed = [*shown, *(row["class"] for row in types)]
     examples = [row["example"] for row in (*near, *ends)]
     labels = labels_of(context, step, state, [*listed, *(row["type"] for row in ends), *examples])
-    recipes = list(_examples(context, state, step, parameters))
+    recipes = _examples(context, state, step, parameters)
     used = {written(node).partition(":")[0] for node in (*listed, *(row["relation"] for row in near))}
     used |= {token.text.partition(":")[0] for one in recipes for token in tokens(one["query"])}
     by_relation: defaultdict[NamedNode, list[Row]] = defaultdict(list)
@@ -228,16 +233,29 @@ def _relation(row: Row, labels: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _examples(context: Context, state: State, step: Step, parameters: Parameters) -> Iterator[dict[str, str]]:
+def _examples(context: Context, state: State, step: Step, parameters: Parameters) -> list[dict[str, str]]:
     """The example queries that are most like the question, as long as they fit."""
     recipes, vocabulary = recipes_of(context, state, step), vocabulary_of(context, state, step)
     left = parameters["example_tokens"]
-    for match in recipes.like(state.question, vocabulary, parameters["examples"]):
+    shown: list[dict[str, str]] = []
+    for match in recipes.like(state.question, vocabulary, ALL):
         query = query_of(context, match)
-        left -= estimate_tokens([{"role": "user", "content": query}])
-        if left < 0:
-            break
-        yield {"about": match.recipe.about, "query": query}
+        size = estimate_tokens([{"role": "user", "content": query}])
+        if len(shown) < parameters["examples"] and size <= left and _serves(match, query, size):
+            shown.append({"about": match.recipe.about, "query": query})
+            left -= size
+    return shown
+
+
+def _serves(match: Match, query: str, size: int) -> bool:
+    """Whether a query can be an example. Those of the cookbook only if they are short, and like the question:
+    the more if they read other graphs than the facts.
+    """
+    if not match.recipe.name.startswith("cookbook/"):
+        return True
+    others = {token.text for token in tokens(query) if token.text.startswith("<urn:graph:")}
+    wanted = _NEAR if others <= {str(Graphs.DERIVED)} else _LIKE
+    return size <= _EXAMPLE and match.score >= wanted
 
 
 def query_of(context: Context, match: Match) -> str:

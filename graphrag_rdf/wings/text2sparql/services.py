@@ -28,7 +28,7 @@ from graphrag_rdf.store.base import Answer
 from graphrag_rdf.trace.model import Call
 from graphrag_rdf.trace.recorder import Step
 from graphrag_rdf.wings.text2sparql.endpoints import Described, ask_endpoint
-from graphrag_rdf.wings.text2sparql.row_facts import Called, prologue_of
+from graphrag_rdf.wings.text2sparql.row_facts import BLANK, Called, prologue_of
 from graphrag_rdf.wings.text2sparql.schema import alike
 from graphrag_rdf.wings.text2sparql.settings import Endpoint
 
@@ -89,7 +89,16 @@ class Services:
         endpoint, described = self.endpoints[block.address]
         terms = described.terms | _EVERYWHERE
         unknown = [term for term in _terms_of(with_prefixes(block.query)) if term not in terms]
-        return f"the endpoint {endpoint.name} does not know {alike(unknown, terms)}" if unknown else None
+        listed = alike(unknown, terms, self.elsewhere)
+        return f"the endpoint {endpoint.name} does not know {listed}" if unknown else None
+
+    def elsewhere(self, term: NamedNode) -> str:
+        """Which endpoints know a term, for the model; "" if none does."""
+        return "".join(
+            f", but the endpoint {endpoint.name} does: use it in SERVICE <{address}> {{ … }}"
+            for address, (endpoint, described) in self.endpoints.items()
+            if term in described.terms
+        )
 
     def run(self, context: Context, step: Step, query: str) -> tuple[str, list[Called]]:
         """The query with the rows of its blocks in place of them, and what returned them.
@@ -179,7 +188,7 @@ def _as_values(answer: Answer, number: int) -> str:
 
     def cell(term: Term | None) -> str:
         if isinstance(term, BlankNode):
-            return f"<urn:blank:{number}:{term.value}>"
+            return f"<{BLANK}{number}:{term.value}>"
         return "UNDEF" if term is None else spelled(term, "rdf12")
 
     names = " ".join(f"?{name}" for name in answer.variables)

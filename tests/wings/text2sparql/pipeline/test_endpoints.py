@@ -178,6 +178,8 @@ def test_the_prompt_lists_what_each_endpoint_knows(
     assert "class <http://example.org/ns#Harbour>\n   <http://example.org/ns#berths>" in prompt
     assert "<http://example.org/ns#sailed>  sailed on" in prompt
     assert "# The tonnage of each ship\nSELECT ?ship ?t" in prompt
+    block = "?item a <http://example.org/ns#Harbour> ; <http://example.org/ns#berths> ?value"
+    assert f"SERVICE <{address(servers['harbours'])}> {{ {block} ; rdfs:label ?label }}" in prompt
     of_harbours = prompt.partition('Endpoint "harbours"')[2].partition("Endpoint ")[0]
     assert "trustgraph.ai/ns/" not in of_harbours, "only what its default graph has"
 
@@ -218,7 +220,18 @@ WRONG = [
         "the store does not know",
     ),
     ("INSERT { ?s ?p ?o } WHERE { SERVICE <SHIPS> { ?s ?p ?o } }", "neither a SELECT nor an ASK"),
-    ('SELECT * { SERVICE <SHIPS> { ?s rdfs:label "Nobody" } }', "it returns nothing"),
+    (
+        'SELECT * { SERVICE <SHIPS> { ?s rdfs:label "Nobody" } }',
+        "it returns nothing. ships returned 0 row(s)",
+    ),
+    (
+        "SELECT ?s { ?s ex:tonnage ?t }",
+        "the store does not know <http://example.org/ns#tonnage>, but the endpoint ships does: use it in SER",
+    ),
+    (
+        "SELECT (SUM(?t) AS ?sum) { ?x rdfs:label ?n SERVICE <SHIPS> { ?s rdfs:label ?n ; ex:tonnage ?t } }",
+        "nothing matches its WHERE, which makes SUM meaningless. ships returned 2 row(s)",
+    ),
 ]
 
 
@@ -274,8 +287,17 @@ def test_a_count_in_an_endpoint_cites_it(
     assert [one["edge"]["o"] for one in asked(federated)["citations"]] == ["ships 2"]
     scripted_server.answer_with(writing(PREFIXES + outside, answer="Two. [1]"))  # type: ignore[arg-type]
     answer = asked(federated, "How many ships are there?")
-    assert [one["edge"]["o"] for one in answer["citations"]] == ["2 row(s)"]
+    assert [one["edge"]["o"] for one in answer["citations"]] == ["2 row(s): s heron; s petrel"]
     assert answer["warnings"] == []
+
+
+def test_values_of_an_endpoint_that_are_not_selected_are_cited(
+    federated: Engine, servers: dict[str, Server], scripted_server: ScriptedServer
+) -> None:
+    block = f"SERVICE <{address(servers['ships'])}> {{ ?s rdfs:label ?l ; ex:tonnage ?t ; ex:papers ?p }}"
+    query = f"{PREFIXES}SELECT ?ship {{ {block} BIND(LCASE(?l) AS ?ship) }}"
+    scripted_server.answer_with(writing(query, answer="The heron. [1]"))  # type: ignore[arg-type]
+    assert [one["edge"]["o"] for one in asked(federated)["citations"]] == ["s heron, l Heron, t 95"]
 
 
 def test_too_many_rows_are_an_error_that_the_model_reads(

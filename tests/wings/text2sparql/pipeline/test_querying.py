@@ -350,12 +350,12 @@ def test_what_is_the_same_for_each_question_is_read_once(
     assert set(shown(QUESTION)[1].values()) == {False}
     prompt, cached = shown("Who invented the reversing gear?")
     assert set(cached.values()) == {True}
-    invented, made = NamedNode(f"{R}invented-value"), NamedNode(f"{R}made-value")
+    invented, designed = NamedNode(f"{R}invented-value"), NamedNode(f"{R}designed")
     assert f"<{invented.value}>|" not in prompt
-    merged = Quad(made, RAG.canonicalRelation, invented, Graphs.DERIVED)
+    merged = Quad(designed, RAG.canonicalRelation, invented, Graphs.DERIVED)
     engine.store.commit(Changes(add=[merged], content=False))
     prompt, cached = shown("Who made the reversing gear?")
-    assert f"<{invented.value}>|<{made.value}>" in prompt
+    assert f"<{invented.value}>|<{designed.value}>" in prompt
     assert cached == {**dict.fromkeys(WHOLE, True), "schema/ends": False, "predicates/merged": False}
 
 

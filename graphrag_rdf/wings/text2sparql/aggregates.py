@@ -17,7 +17,7 @@ _AFTER_GROUPS = frozenset({"HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES", "}"})
 
 
 class _Select(NamedTuple):
-    """A SELECT: its aggregates, the variables outside of expressions, and those of GROUP BY (None without it)."""
+    """A SELECT: its aggregates, the variables beside them, and those of GROUP BY (None without it)."""
 
     functions: frozenset[str]
     variables: Sequence[str]
@@ -69,9 +69,9 @@ def _groups(after: list[Token]) -> list[str] | None:
     """The variables of GROUP BY, also those that it names by AS."""
     if len(after) < 2 or not is_word(after[0], "GROUP"):
         return None
-    end = next((at for at, one in enumerate(after) if one.text.upper() in _AFTER_GROUPS), len(after))
+    end = next((at for at, token in enumerate(after) if token.text.upper() in _AFTER_GROUPS), len(after))
     part = after[2:end]
-    return [*_bare(part), *(one.text for before, one in pairwise(part) if is_word(before, "AS"))]
+    return [*_bare(part), *(token.text for before, token in pairwise(part) if is_word(before, "AS"))]
 
 
 def _bare(part: Iterable[Token]) -> Iterator[str]:

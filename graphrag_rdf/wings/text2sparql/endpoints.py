@@ -294,7 +294,7 @@ def service_example(shown: Mapping[str, Any]) -> str:
         shown: as `shown_endpoint` returns.
     """
     for kind in () if shown["examples"] else shown["classes"]:
-        properties = [NamedNode(one["iri"][1:-1]) for one in kind["properties"]]
+        properties = [NamedNode(shown_property["iri"][1:-1]) for shown_property in kind["properties"]]
         names = [term for term in properties if local_name(term.value).lower() in _NAMES]
         values = [term for term in properties if term not in (RDF.type, *names)]
         if not values:

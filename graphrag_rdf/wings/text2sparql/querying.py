@@ -168,7 +168,7 @@ def write_query(context: Context, state: State, parameters: Parameters) -> Itera
             run = partial(services.run, context, step)
             valid = attempt.problem is None
             result = _run(queries, attempt, parameters["row_limit"], run) if valid else Result()
-            again = result.rows and attempt.query in [one.query for one in attempts[:-1]]
+            again = result.rows and attempt.query in [earlier.query for earlier in attempts[:-1]]
             if attempt.problem is None or again:
                 break
     for name, cause in dict.fromkeys(services.failed):
@@ -345,8 +345,8 @@ def _run(
     if answer.boolean is not None:
         rows = [{"answer": Literal(answer.boolean)}]
     attempt.rows = len(rows)
-    one = len(rows) == 1 and answer.boolean is None
-    empty = empty_aggregates(queries, whole) if one else frozenset()
+    single = len(rows) == 1 and answer.boolean is None
+    empty = empty_aggregates(queries, whole) if single else frozenset()
     if empty or not any(rows):
         attempt.problem = _nothing(empty, called)
     if not any(rows) or empty - {"COUNT"}:
@@ -366,7 +366,7 @@ def _nothing(empty: Collection[str], called: Sequence[Called]) -> str:
     if empty == {"COUNT"}:
         problem += ". If 0 is the answer, write the same query again"
     if called:
-        counts = ", ".join(f"{one.name} returned {one.rows} row(s)" for one in called)
+        counts = ", ".join(f"{entry.name} returned {entry.rows} row(s)" for entry in called)
         problem += (
             f". {counts}. If the blocks have rows, the join fails: names here have a language tag (@en), "
             "others may have none or other case. Compare LCASE(STR(?a)) = LCASE(STR(?b))"

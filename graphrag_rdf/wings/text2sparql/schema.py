@@ -253,8 +253,8 @@ def _serves(match: Match, query: str, size: int) -> bool:
     """
     if not match.recipe.name.startswith("cookbook/"):
         return True
-    others = {token.text for token in tokens(query) if token.text.startswith("<urn:graph:")}
-    wanted = _NEAR if others <= {str(Graphs.DERIVED)} else _LIKE
+    graphs = {token.text for token in tokens(query) if token.text.startswith("<urn:graph:")}
+    wanted = _NEAR if graphs <= {str(Graphs.DERIVED)} else _LIKE
     return size <= _EXAMPLE and match.score >= wanted
 
 

@@ -86,6 +86,7 @@ DATABASE = Shape(
         _file(r"LOG\.old\.[0-9]+", "LOG.old.1795860743023033"),
         _file(r"(?:MANIFEST|OPTIONS)-[0-9]+(?:\.dbtmp)?", "MANIFEST-000026"),
         _file(r"[0-9]+\.(?:sst|log|blob|dbtmp)(?:\.trash)?", "000010.sst"),
+        _file(r"bulk-[0-9]+\.sst", "bulk-1131.sst"),  # of loading that was killed
     ]
 )
 """A database of the engine (RocksDB)."""

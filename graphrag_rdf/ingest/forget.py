@@ -27,7 +27,7 @@ from graphrag_rdf.rdf.namespaces import RDF, Graphs
 from graphrag_rdf.rdf.terms import Statement, Term, local_name, now
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
 from graphrag_rdf.trace.kinds import erased_words, item_links
-from graphrag_rdf.trace.recorder import bar_runs
+from graphrag_rdf.trace.recorder import bar_runs, watch_runs
 from graphrag_rdf.wing import absent
 
 if TYPE_CHECKING:
@@ -137,6 +137,8 @@ def forget_documents(
     erased = 0 if dry_run else finish_erasure(engine, notify)
     before = store.select("forget/predecessors", documents=documents) if documents else []
     documents = [*documents, *(row["document"] for row in before)]
+    if documents and not dry_run:
+        watch_runs(store)
     found = _find(store, documents)
     out = found.counts
     out.documents = len(documents) - len(before)
@@ -257,7 +259,8 @@ def _erase_rest(
     engine.indexer.flush(final=True)
     if (relations := built(store)) is not None:  # counts that rest on these documents too
         build_relations(store, relations.settings)
-    # runs that begin after this do not find the text; earlier ones must not write what they have read
+    # runs that begin after this do not find the text; earlier ones must not write what they have read, and
+    # those that have ended meanwhile are erased
     if running := bar_runs(store):
         if known is not None:
             _note_traces(store, running, known)

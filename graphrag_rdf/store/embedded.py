@@ -318,6 +318,7 @@ class EmbeddedStore(TemplateStore):
 
             def catch_up(copy: ox.Store) -> None:
                 until_switched.enter_context(self._write_lock)
+                until_switched.callback(setattr, self, "_meanwhile", None)  # before the lock is released
                 copy.extend([*(self._meanwhile or ()), commit_mark(RAG.commit, self._commit)])
                 if copied != self._commit:
                     copy.remove(commit_mark(RAG.commit, copied))

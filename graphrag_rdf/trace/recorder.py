@@ -14,6 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -640,6 +641,8 @@ def _plus(total: int | None, count: int | None) -> int | None:
 
 _threads: WeakKeyDictionary[Store, _WritingThread] = WeakKeyDictionary()
 _running: WeakKeyDictionary[Store, WeakSet[TraceWriter]] = WeakKeyDictionary()
+_ended: WeakKeyDictionary[Store, list[NamedNode]] = WeakKeyDictionary()
+"""Sessions that ended since `watch_runs`."""
 _lock = threading.Lock()
 
 
@@ -656,21 +659,27 @@ def end_thread(store: Store) -> None:
         thread.end()
 
 
+def watch_runs(store: Store) -> None:
+    """Note runs that end until `bar_runs`: they may have read what is forgotten now."""
+    with _lock:
+        _ended.setdefault(store, [])
+
+
 def bar_runs(store: Store) -> list[NamedNode]:
     """Let the runs that are under way write no more steps: they may have read what is forgotten now.
 
     Only runs of this process are known.
 
     Returns:
-        their sessions, as far as these are stored.
+        their sessions, as far as these are stored, and those that ended since `watch_runs`.
     """
     with _lock:
-        writers = list(_running.get(store, ()))
+        writers, ended = list(_running.get(store, ())), _ended.pop(store, [])
     for writer in writers:
         writer.barred = True
     if writers:
         _thread_of(store).wait()  # what is being written now is stored then
-    return [writer.session for writer in writers if writer.begun]
+    return [*ended, *(writer.session for writer in writers if writer.begun)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -723,7 +732,11 @@ class _WritingThread:
 
     def _write(self) -> None:
         """Write all that waits: nothing if an earlier call did."""
-        if parts := [self._waiting.popleft() for _ in range(len(self._waiting))]:
+        parts: list[_Part] = []
+        with suppress(IndexError):  # at the interpreter's end several threads may take what waits
+            while True:
+                parts.append(self._waiting.popleft())
+        if parts:
             _store_parts(parts)
 
 
@@ -745,7 +758,7 @@ def _store_parts(parts: Sequence[_Part]) -> None:
             held += [(part.writer.blobs, part.writer.blobs.put(text, hold=True)) for text in part.texts]
         quads = [quad for part in ready for quad in part.quads]
         ready[0].writer.store.commit(Changes(add=quads, content=False, trace=True))
-    except Exception as error:  # noqa: BLE001 - raised again where it is waited for
+    except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
         if len(ready) > 1:
             for part in ready:
                 _store_parts([part])
@@ -780,7 +793,7 @@ class TraceWriter:
         self.blobs = blobs
         self.session = session
         self.begun = self.barred = False
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
         with _lock:
             _running.setdefault(store, WeakSet()).add(self)
         self._thread = _thread_of(store)
@@ -813,6 +826,8 @@ class TraceWriter:
         self.write(quads, (), last=True).result()
         with _lock:
             _running[self.store].discard(self)
+            if self.store in _ended:
+                _ended[self.store].append(self.session)
 
     def recover(self) -> None:
         """Wait for what was begun, and go on although it failed; raises nothing."""

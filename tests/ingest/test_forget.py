@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import zlib
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.forget import forget_documents, forget_named
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.store.base import Changes
@@ -99,6 +100,20 @@ def test_a_name_that_is_no_path_names_no_document(two: Path, engine_of: MakeEngi
     engine.ingest([two])
     with pytest.raises(UsageError, match="no document is called"):
         find_documents(engine.store, [name])
+
+
+@pytest.mark.parametrize("steps", [2, 5])
+def test_a_question_that_ends_during_an_erasure_keeps_no_words(
+    two: Path, engine_of: MakeEngine, tmp_path: Path, steps: int
+) -> None:
+    engine = engine_of("store")
+    engine.ingest([two])
+    asked = engine.ask("Who met at the lighthouse?")
+    for _ in range(steps):
+        next(asked)
+    forget_named(engine, ["docs/secret.txt"], notify=lambda _: deque(asked, maxlen=0))
+    engine.close()
+    assert places(tmp_path / "store", SECRET) == []
 
 
 def test_the_last_parts_of_a_path_name_a_document(two: Path, engine_of: MakeEngine) -> None:

@@ -26,8 +26,8 @@ The label is "no sure answer" unless this sum reaches a bar:
     unknown     words that no chunk has
     incomplete  a word's share of the question, with a name as one word, if any is missing: of "When did Ada
                 Moor die?" half
-    no figure   1 if the question asks when or how many, and the sentence has no number, month or day; 3 if
-                it asks for a price, and the sentence has no sum
+    no figure   1 if the question asks when or how long, and the sentence has no number, month or day; 3 if
+                it asks for a price, and the sentence has no sum, or how many, and it has no number but dates
     reversed    1 if the sentence says the reverse: “Who succeeded Ada?”, “Ada succeeded Bob” (`steps.roles`)
     left out    1 if a sentence that is left out weighs as much as the first one
 
@@ -441,12 +441,13 @@ def _margin(
     """How far the first sentence says what is asked; its parts are recorded."""
     scores = [hit.score for hit in state.passages[:2] if hit.score > 0]
     lead = 1 - scores[1] / scores[0] if len(scores) == 2 else 1.0
+    no_figure = 3.0 if words.asks_price or words.counts else 1.0
     parts = [
         ("said", 1.0, first.said),
         ("lead", _LEAD, 0.0 if first.edge else min(_MOST_LEAD, lead)),
         ("unknown", _UNKNOWN, words.weight(words.unknown - first.spoken)),
         ("incomplete", _INCOMPLETE, 0.0 if first.spoken == words.weights.keys() else 1 / words.things),
-        ("no figure", _NO_FIGURE, words.lacks_figure(first.text) * (3.0 if words.asks_price else 1.0)),
+        ("no figure", _NO_FIGURE, words.lacks_figure(first.text) * no_figure),
         ("reversed", _REVERSED, float(is_reversed(state.question, first.text))),
         ("left out", _LEFT_OUT, float(not first.edge and left_out >= first.weight > 0)),
     ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.extract.names import is_chinese
+from graphrag_rdf.extract.numbers import find_literals, worded_numbers
 from graphrag_rdf.index.analyse import analyse, common_words, primary_language, stop_words, words_with
 from graphrag_rdf.rdf.namespaces import DCTERMS
 from graphrag_rdf.steps import chinese_questions
@@ -97,6 +98,7 @@ class QuestionWords:
         unknown: those that no chunk has.
         things: how many there are; a name of several words is one.
         figure: what an answer has if the question asks when, or how many.
+        counts: whether it asks how many, and not how many years: a date is no answer.
         asks_for_name: whether it asks who, or where.
         asks_who: whether it asks who.
     """
@@ -107,6 +109,7 @@ class QuestionWords:
     unknown: frozenset[str] = frozenset()
     things: int = 1
     figure: re.Pattern[str] | None = None
+    counts: bool = False
     asks_for_name: bool = False
     asks_who: bool = False
 
@@ -116,6 +119,7 @@ class QuestionWords:
         chinese = is_chinese(question, language)
         figure = _NUMBER if _HOW_MANY.search(question) else _TIME if _WHEN.search(question) else None
         figure = _MONEY if _HOW_MUCH_MONEY.search(question) else figure
+        counts = figure is _NUMBER and _COUNTS.search(question) is not None
         who = bool(_WHO.search(question))
         name = figure is None and (who or bool(_WHERE.search(question)))
         unasking = chinese_questions.without_asking(question) if chinese else _ANYTHING.sub(" ", question)
@@ -139,7 +143,7 @@ class QuestionWords:
         weights = {term: weight / total for term, weight in rarity.items()} if total else {}
         between = _between(analyse(question, language))
         things = _things(question, weights, language)
-        return cls(weights, language, between, unknown, things, figure, name, who)
+        return cls(weights, language, between, unknown, things, figure, counts, name, who)
 
     def asks_for_overview(self) -> bool:
         """Whether the question is about the documents as a whole: no word is about anything else."""
@@ -181,7 +185,23 @@ class QuestionWords:
 
     def lacks_figure(self, text: str) -> bool:
         """Whether the question asks when or how many, and a text has no number, month or day."""
-        return self.figure is not None and not self.figure.search(text)
+        if self.figure is None or not self.counts:
+            return self.figure is not None and not self.figure.search(text)
+        text = self._undated(text)
+        return not (self.figure.search(text) or [*worded_numbers(text)])
+
+    def _undated(self, text: str) -> str:
+        """A text without its dates. Four digits beside a word of the question count it: 1900 Einwohner."""
+        text = _DECADE.sub(" ", text)
+        for literal in reversed(find_literals(text, self.language)):
+            before, after = text[: literal.offset], text[literal.offset + literal.length :]
+            beside = [*re.findall(r"\w+", before)[-1:], *re.findall(r"\w+", after)[:1]]
+            plain = text[len(before) : len(text) - len(after)].isdigit() and not _SINCE.search(before)
+            if literal.kind in ("date", "month", "year") and not (
+                plain and (not beside or self.spoken_of(*beside))
+            ):
+                text = f"{before} {after}"
+        return text
 
     def leaves_open(self, text: str) -> bool:
         """Whether the question asks who, and a text begins with a pronoun: "She designed the dam."."""
@@ -271,9 +291,16 @@ _PRONOUN = re.compile(
 _HOW_MANY = re.compile(
     r"\b(?:how (?:many|much|long|old|tall|high|deep|far|big|large|often|fast|heavy)"
     r"|wie ?(?:viele?|lang|hoch|alt|weit|groß|oft|schnell|schwer|tief)|hoeveel|combien|cuánt[oa]s?"
-    r"|quant[oiae])\b|сколько|多少|多[长長高大远遠深久重]|几[个個名人年]|幾[個名人年]",
+    r"|quant[oiae])\b|сколько|多少|多[长長高大远遠深久重]|[几幾][个個名人年天艘条條座次位只隻张張辆輛家种種所件本]",
     re.IGNORECASE,
 )
+_COUNTS = re.compile(
+    r"\b(?:how (?:many|much)|wie ?viele?|hoeveel|combien|cuánt[oa]s?|quant[oiae])\b"
+    r"(?! (?:years|months|days|Jahre|Monate|Tage|jaar|ans|años|anni)\b)|多少(?![年天])|[几幾](?![年天])",
+    re.IGNORECASE,
+)
+_DECADE = re.compile(r"\b(?:1\d|20)\d\d(?:er|s)\b")
+_SINCE = re.compile(r"\b(?:in|im|since|seit|until|bis|year|Jahre?) $", re.IGNORECASE)
 _NUMERAL = r"\d|[一二两兩三四五六七八九十百千万萬]"
 _TIME = re.compile(
     rf"{_NUMERAL}|\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
@@ -283,9 +310,9 @@ _TIME = re.compile(
 )
 _NUMBER = re.compile(
     rf"{_NUMERAL}|\b(?:once|twice|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
-    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-\w+)?|half|dozens?|hundreds?|thousands?|millions?|none|no"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-\w+)?|half|dozens?|hundreds?|thousands?|millions?|none|no|both|all|\w+fold"
     r"|einmal|eine?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\w+(?:zehn|zig)|hundert|tausend"
-    r"|kein\w*)\b",
+    r"|kein\w*|beide|alle|\w+fache?n?)\b",
     re.IGNORECASE,
 )
 _HOW_MUCH_MONEY = re.compile(

@@ -53,6 +53,13 @@ def test_a_name_of_several_words_is_one_thing(question: str, language: str, thin
         ("How many men drowned?", "en", "Five men drowned.", "Some men drowned."),
         ("Wie viele Männer ertranken?", "de", "Fünf Männer ertranken.", "Einige Männer ertranken."),
         ("模型有多长？", "zh", "模型长二十六米。", "模型在大厅里。"),
+        # a date is no count
+        ("How many men drowned?", "en", "By 1911 1500 men drowned.", "Men drowned on 3 May 1911."),
+        ("How many men drowned?", "en", "1911: Men drowned 1500.", "Men drowned in the 1890s."),
+        ("Wie viele Männer ertranken?", "de", "1900 Männer ertranken.", "Im Jahr 1900 ertranken Männer."),
+        ("公司有几艘船？", "zh", "1911年公司有七艘船。", "公司于1911年购买了船。"),
+        ("Combien d'hommes moururent ?", "fr", "Cinq hommes moururent.", "Les hommes moururent en 1911."),
+        ("How many years did he rule?", "en", "He ruled from 1902 to 1919.", "He ruled Kelm."),
     ],
 )
 def test_what_asks_for_a_figure_is_not_answered_without_one(

@@ -59,7 +59,9 @@ _BEFORE_CAPITAL = (
 _RANGE = re.compile(
     r"\W*(?:and|to|until|till|through|und|bis|en|tot|到|至|和|[-–—])\W*(?:the\W+)?", re.IGNORECASE
 )
-_FROM = re.compile(r"(?:between|from|zwischen|vom?|tussen|van|从|從)\W*(?:the\W+|dem\W+)?$", re.IGNORECASE)
+_FROM = re.compile(
+    r"(?:between|from|zwischen|vom?|tussen|van|从|從|自|于|於)\W*(?:the\W+|dem\W+)?$", re.IGNORECASE
+)
 _OPEN = {
     "since": re.compile(r"\b(?:since|seit|sinds|ab)\W*(?:the\W+|dem\W+)?$|自从?$", re.IGNORECASE),
     "after": re.compile(r"\b(?:after|nach|na)\W*(?:the\W+|dem\W+)?$", re.IGNORECASE),
@@ -112,10 +114,21 @@ def find_period(question: str, oldest: date, newest: date) -> Period | None:
             *_relative(question, newest),
         ]
     )
-    if not parts:
-        return None
+    words, spans = _joined(question, parts)
+    relative = any(part.relative for part in parts)
+    return Period(", ".join(words), tuple(dict.fromkeys(spans)), relative) if spans else None
+
+
+def lasting_spans(text: str) -> list[Span]:
+    """First and last day of what a text says to last for years: “from 1889 to 1907”, “until 1934”."""
+    _, spans = _joined(text, _apart([*_dates(text)]))
+    return [(first, last) for first, last in spans if first.year < last.year]
+
+
+def _joined(question: str, parts: Sequence[_Part]) -> tuple[list[str], list[Span]]:
+    """The words and spans of parts, with two of “from May to June” as one."""
     spans: list[Span] = []
-    words = []
+    words: list[str] = []
     number = 0
     while number < len(parts):
         part = parts[number]
@@ -131,11 +144,7 @@ def find_period(question: str, oldest: date, newest: date) -> Period | None:
         spans += _opened(part, before, question[part.end :])
         words.append(question[part.start : part.end])
         number += 1
-    return (
-        Period(", ".join(words), tuple(dict.fromkeys(spans)), any(part.relative for part in parts))
-        if spans
-        else None
-    )
+    return words, spans
 
 
 def _opened(part: _Part, before: str, behind: str) -> Iterator[Span]:

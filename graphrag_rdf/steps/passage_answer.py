@@ -47,6 +47,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.extract.names import mostly_cjk
+from graphrag_rdf.extract.periods import lasting_spans, span_of
 from graphrag_rdf.i18n import later
 from graphrag_rdf.index.analyse import fold
 from graphrag_rdf.rdf.namespaces import RAG, SKOS
@@ -263,17 +264,13 @@ def _sentences(
     found = {chunk: known[chunk] for chunk in standing if chunk in known}
     all_of = [iri for own in found.values() for _, _, iri in own]
     decided = _left_out(context, step, state, all_of, found, texts)
-    valid, other_times = _by_time(context, step, state, all_of)
-    gone = (
-        decided
-        | state.set_aside
-        | {
-            iri
-            for chunk, own in found.items()
-            for offset, length, iri in own
-            if iri in other_times and state.day[0][:4] not in texts[chunk][0][offset : offset + length]
-        }
-    )
+    text_of = {
+        iri: texts[chunk][0][offset : offset + length]
+        for chunk, own in found.items()
+        for offset, length, iri in own
+    }
+    valid, other_times = _by_time(context, step, state, text_of)
+    gone = decided | state.set_aside | other_times
     chosen = {node.value for one in state.selections for node in _said_in(one)} if state.vouched else None
     tables = rows_among(context, step, all_of)
     titles = {
@@ -288,7 +285,7 @@ def _sentences(
         before = ""
         out.places[chunk] = []
         for offset, length, iri in own:
-            text = texts[chunk][0][offset : offset + length]
+            text = text_of[iri]
             out.places[chunk].append(None if iri in gone else (offset, length))
             row = table_row(text, tables[iri]) if iri in tables else None
             told = answer_from_row(row, words) if row else None
@@ -319,14 +316,25 @@ def _sentences(
 
 
 def _by_time(
-    context: Context, step: Step, state: State, sentences: Sequence[str]
+    context: Context, step: Step, state: State, sentences: Mapping[str, str]
 ) -> tuple[set[str], set[str]]:
     """Those of the sentences that say what held when the question names, and those that only say what held
-    since or until another time.
+    since or until another time: by their own words, or else by their facts.
     """
-    day, nodes = state.day[0], [NamedNode(iri) for iri in sentences]
-    rows = context.select(step, "facts/validity", valid=day, sentences=nodes) if day and nodes else []
-    return sentences_by_validity(partial(context.select, step), [row for row in rows if row["lasts"]])
+    day = state.day[0]
+    if not day or not sentences:
+        return set(), set()
+    rows = context.select(step, "facts/validity", valid=day, sentences=[*map(NamedNode, sentences)])
+    valid, other_times = sentences_by_validity(
+        partial(context.select, step), [row for row in rows if row["lasts"]]
+    )
+    first, last = span_of(day)
+    for iri, text in sentences.items():
+        if spans := lasting_spans(text):
+            holds = any(begin <= last and first <= end for begin, end in spans)
+            (valid if holds else other_times).add(iri)
+            (other_times if holds else valid).discard(iri)
+    return valid, {iri for iri in other_times if day[:4] not in sentences[iri]}
 
 
 def _called(state: State, text: str) -> list[str]:

@@ -223,3 +223,34 @@ def test_a_year_in_the_question_is_that_of_what_holds(
         *_, last = engine.ask("Who founded the Tarnay Bank in 1899?")
         assert last.answer is not None
         assert last.answer["answer"].startswith("Emil Gray")
+
+
+LEADERS = {
+    "de": "Friedrich Harms leitete die Reederei von 1872 bis 1899.\n"
+    "Seine Tochter Wilhelmine Harms leitete die Reederei von 1899 bis 1925.\n",
+    "zh": "塞缪尔于1889年至1907年担任港务局主席。玛格丽特于1907年至1921年担任港务局主席。\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "who"),
+    [
+        ("de", "Wer leitete die Reederei im Jahr 1910?", "Seine Tochter Wilhelmine Harms"),
+        ("de", "Wer leitete die Reederei 1880?", "Friedrich Harms"),
+        ("de", "Wer leitete die Reederei 1930?", ""),
+        ("zh", "谁在1910年担任港务局主席？", "玛格丽特"),
+        ("zh", "谁在1930年担任港务局主席？", ""),
+    ],
+)
+def test_a_sentence_says_in_its_own_words_when_it_holds(
+    tmp_path: Path, language: str, question: str, who: str
+) -> None:
+    (tmp_path / "leaders.txt").write_text(LEADERS[language])
+    with open_engine(":memory:") as engine:
+        engine.ingest([str(tmp_path)])
+        *_, last = engine.ask(question)
+        assert last.answer is not None
+        assert last.answer["answered"] == bool(who)
+        if who:
+            assert last.answer["answer"].startswith(who)
+            assert not last.answer["missing_words"]

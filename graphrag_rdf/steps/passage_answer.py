@@ -32,7 +32,7 @@ The label is "no sure answer" unless this sum reaches a bar:
     left out    1 if a sentence that is left out weighs as much as the first one
 
 An answer is uncertain if the words that its sentence, title and the sentence before lack weigh more than 3/10
-of the question.
+of the question, or are what somebody did when something else happened (`steps.roles.act`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from graphrag_rdf.rdf.terms import double
 from graphrag_rdf.steps.answer import MARGIN
 from graphrag_rdf.steps.hits import Hits
 from graphrag_rdf.steps.kept import held
-from graphrag_rdf.steps.roles import is_reversed
+from graphrag_rdf.steps.roles import act, is_reversed
 from graphrag_rdf.steps.search import sentences_by_validity
 from graphrag_rdf.steps.sources import (
     OF_SENTENCES,
@@ -217,7 +217,9 @@ def best_passages(context: Context, step: Step, state: State, parameters: Parame
     if best[0].chunk in of_period:  # the date of the text says it
         spoken = spoken | words.spoken_of(named)
     missing = words.missing(state.question, spoken)
-    uncertain = bool(missing) and words.weight(words.weights.keys() - spoken) > _MOST_MISSING
+    lacking = words.weights.keys() - spoken
+    much = words.weight(lacking) > _MOST_MISSING or bool(lacking & words.spoken_of(act(state.question)))
+    uncertain = bool(missing) and much
     return Passages(found, words.in_documents, margin, missing, uncertain)
 
 

@@ -15,6 +15,10 @@ _NAME = r"(?:[Tt]he )?[A-Z][\w'’.-]*(?: (?:(?:of|the|de|von|van|and) )*[A-Z][\
 _WHO_DID = re.compile(
     rf"^\W*(?:[Ww]ho|[Ww]hich [a-z]+|[Ww]hat [a-z]+) (?P<verb>[a-z]{{3,}}) (?P<whom>{_NAME})\b"
 )
+_WHO_ACTED = re.compile(  # beside something else: “Who commanded the Petrel when it sank?”
+    r"^\W*(?:[Ww]ho|[Ww]er) (?P<verb>[a-zäöü]{3,})\b.*"
+    r"(?: (?:when|while|after|before)|, (?:als|während|nachdem|bevor)) "
+)
 _HAS = re.compile(
     rf"^\W*(?:Did|Does|Do) (?P<who>{_NAME}) (?:ever )?have (?!to\b)"
     r"(?:an? |any )?(?:\w+ ){0,2}(?P<what>\w+)\W*$"
@@ -25,6 +29,14 @@ _HELPS = frozenset(
     ("was", "were", "are", "has", "had", "have", "did", "does", "can", "will", "would", "could", "should")
 )
 _BETWEEN = r"(?:,? (?:who|which|that|then|also|later|soon|had|has|have|\w+ly))*"
+
+
+def act(question: str) -> str:
+    """The verb of what somebody did when something else happened: "commanded" of "Who commanded the Petrel
+    when it sank?"; "" of other questions.
+    """
+    asked = _WHO_ACTED.match(question)
+    return asked["verb"] if asked and asked["verb"] not in _HELPS else ""
 
 
 def is_reversed(question: str, sentence: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_rdf.steps.roles import is_reversed
+from graphrag_rdf.steps.roles import act, is_reversed
 from graphrag_rdf.steps.words import QuestionWords
 from tests.support.stores import open_engine
 
@@ -76,3 +76,29 @@ def test_what_says_something_else_is_no_sure_answer(tmp_path: Path, question: st
         *_, last = engine.ask(question)
         assert last.answer is not None
         assert last.answer["answer"].startswith(answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "verb"),
+    [
+        ("Who commanded the Petrel when it ran aground?", "commanded"),
+        ("Wer führte die Petrel, als sie strandete?", "führte"),
+        ("Who was in command when the Petrel sank?", ""),
+        ("Who commanded the Petrel?", ""),
+    ],
+)
+def test_what_somebody_did_when_something_else_happened(question: str, verb: str) -> None:
+    assert act(question) == verb
+
+
+def test_a_quote_without_what_somebody_did_is_uncertain(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(
+        "Yesterday the Petrel ran aground on the Grey Bank. The crew was rescued."
+    )
+    (tmp_path / "b.txt").write_text("Hugh Sandison commanded the Tern. Ada Venn commanded the Skua.")
+    with open_engine(":memory:") as engine:
+        engine.ingest([str(tmp_path)])
+        *_, last = engine.ask("Who commanded the Petrel when it ran aground on the Grey Bank?")
+        assert last.answer is not None
+        assert last.answer["answered"]
+        assert "uncertain_answer" in [warning["type"] for warning in last.answer["warnings"]]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -33,6 +34,8 @@ from graphrag_rdf.store.updates import placed
 MANIFEST = "manifest.json"
 DEFAULT_GRAPH = "default"
 """Key of the default graph in a manifest."""
+_NAME = r"shard-[0-9]{4}\.nq\.gz"
+_OWN = re.compile(rf"(?:{_NAME}|{re.escape(MANIFEST)})(?:\.part)?")
 _BATCH = 1_000
 _LEVEL = 1  # of gzip: higher levels take twice the time for a tenth of the size
 
@@ -46,7 +49,7 @@ class Shard(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str = Field(pattern=r"^shard-[0-9]{4}\.nq\.gz$")
+    name: str = Field(pattern=rf"^{_NAME}$")
     quads: int
     bytes: int
     sha256: str
@@ -78,7 +81,7 @@ class Manifest(BaseModel):
 
 
 def export_shards(store: Store, folder: Path, number: int, dialect: Dialect = "rdf12") -> Manifest:
-    """Write a store in shards, and their manifest at the end. Shards of a former manifest are replaced.
+    """Write a store in shards, and their manifest at the end. Former shards in the folder are deleted first.
 
     Args:
         folder: created if missing.
@@ -88,11 +91,14 @@ def export_shards(store: Store, folder: Path, number: int, dialect: Dialect = "r
     Raises:
         UsageError: when a file cannot be written, or the dialect cannot express the data.
     """
-    former = {shard.name for shard in read_manifest(folder).shards} if (folder / MANIFEST).exists() else set()
+    if (folder / MANIFEST).exists():
+        read_manifest(folder)  # one of something else is not to be overwritten
     names = [f"shard-{index:04}.nq.gz" for index in range(number)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / MANIFEST).unlink(missing_ok=True)
+        for path in sorted(folder.iterdir()):  # the manifest first; of a killed export there is none
+            if _OWN.fullmatch(path.name):
+                path.unlink()
     except OSError as error:
         cause = system_cause(error)
         raise UsageError(tr("cannot write {path}: {cause}").format(path=folder, cause=cause)) from error
@@ -115,8 +121,6 @@ def export_shards(store: Store, folder: Path, number: int, dialect: Dialect = "r
     )
     with whole_file(folder / MANIFEST) as stream:
         stream.write(f"{manifest.model_dump_json(indent=2)}\n".encode())
-    for name in former.difference(names):
-        (folder / name).unlink(missing_ok=True)
     return manifest
 
 

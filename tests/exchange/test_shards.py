@@ -71,6 +71,17 @@ def test_fewer_shards_replace_more(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_what_a_killed_export_left_does_not_stay(tmp_path: Path) -> None:
+    export_shards(store_of(MANY), tmp_path, 4)
+    (tmp_path / "manifest.json").unlink()  # as the killed one did at its beginning
+    (tmp_path / "shard-0007.nq.gz.part").touch()
+    (tmp_path / "shard-10000.nq.gz").touch()
+    export_shards(store_of([TERM]), tmp_path, 1)
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "manifest.json", "shard-0000.nq.gz", "shard-10000.nq.gz",
+    }  # fmt: skip
+
+
 def test_nested_triple_terms_have_no_place_in_classic(tmp_path: Path) -> None:
     nested = Quad(A, RDF.reifies, Triple(A, B, Triple(A, B, A)), Graphs.SOURCE)
     with pytest.raises(UsageError, match="classic"):

@@ -23,6 +23,9 @@ from graphrag_rdf.i18n import later, tr
 CONSTANTS = Path(__file__).with_name("constants.json")
 _DAY = 86_400
 _NO_MODEL = "none"
+_LEAST, _MOST = 1e-9, 1e30
+_DIVISORS = frozenset({"cores", "load_quads_s", "disk_tb", "tested_facts", "model_tpm"})
+"""The constants that may not be 0."""
 
 _LIMITS: Mapping[str, str] = {
     "one_writer": later("one process ingests everything: its days over --days. Ingest in parts"),
@@ -39,6 +42,23 @@ _LIMITS: Mapping[str, str] = {
 """What may get too large → in words, with the way out."""
 
 
+class _Number(click.FloatRange):
+    """A number from `minimum` to `_MOST`, which NaN is not."""
+
+    def __init__(self, minimum: float = _LEAST) -> None:
+        super().__init__(minimum, _MOST)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            unusable = math.isnan(float(value))
+        except ValueError:
+            unusable = True
+        if unusable:
+            self.fail(tr("{text!r} is not a number").format(text=value), param, ctx)
+        number: float = super().convert(value, param, ctx)
+        return number
+
+
 @click.command(
     cls=Command,
     examples=[
@@ -46,9 +66,9 @@ _LIMITS: Mapping[str, str] = {
         "graphrag-rdf plan --documents 1e6 --model none --days 2 --format json",
     ],
 )
-@click.option("--documents", type=float, required=True, metavar="N", help="Number of documents, as 1e8.")
+@click.option("--documents", type=_Number(), required=True, metavar="N", help="Number of documents, as 1e8.")
 @click.option(
-    "--tokens-per-document", type=float, default=800, show_default=True, metavar="N", help="Mean length."
+    "--tokens-per-document", type=_Number(), default=800, show_default=True, metavar="N", help="Mean length."
 )
 @click.option(
     "--model",
@@ -57,9 +77,7 @@ _LIMITS: Mapping[str, str] = {
     metavar="M",
     help="Language model for extraction, priced by litellm's list; none for rules.",
 )
-@click.option(
-    "--days", type=click.FloatRange(0.01), default=30.0, show_default=True, help="Days to ingest in."
-)
+@click.option("--days", type=_Number(0.01), default=30.0, show_default=True, help="Days to ingest in.")
 @click.option(
     "--set",
     "changes",
@@ -79,7 +97,7 @@ def plan_command(
                 tr("there is no constant {name!r}").format(name=name),
                 hint=tr("use one of: {names}").format(names=", ".join(constants)),
             )
-        constants[name] = {"value": _number(value), "from": "--set"}
+        constants[name] = {"value": _constant(name, value), "from": "--set"}
     values = {name: each["value"] for name, each in constants.items()}
     priced = None if model == _NO_MODEL else model
     estimate = plan(values, documents * tokens_per_document, priced, days)
@@ -135,11 +153,11 @@ def plan(of: Mapping[str, float], tokens: float, model: str | None, days: float)
     }
 
 
-def _number(text: str) -> float:
+def _constant(name: str, text: str) -> float:
     try:
-        return float(text)
-    except ValueError as error:
-        raise UsageError(tr("{text!r} is not a number").format(text=text)) from error
+        return _Number(_LEAST if name in _DIVISORS else 0).convert(text, None, None)
+    except click.BadParameter as error:
+        raise click.BadParameter(error.message, param_hint=f"'--set {name}'") from error
 
 
 def _price(model: str | None, read: float, written: float) -> float:

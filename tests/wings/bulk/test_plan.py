@@ -45,6 +45,10 @@ def test_what_gets_too_large_is_named_worst_first(run: Run) -> None:
     assert "nothing is too large" in run("plan", "--documents", "10").out
 
 
+def test_machines_of_your_own_cost_nothing(run: Run) -> None:
+    assert planned(run, "1e6", "--set", "core_hour_usd=0")["usd"]["machines"] == 0
+
+
 def test_each_constant_names_what_measured_it(run: Run) -> None:
     for constant in planned(run, "1")["constants"].values():
         assert constant["from"]
@@ -56,7 +60,15 @@ def test_each_constant_names_what_measured_it(run: Run) -> None:
     [
         (("--model", "nobody/nothing"), "no price for nobody/nothing"),
         (("--set", "speed=1"), "no constant 'speed'"),
-        (("--set", "cores=many"), "'many' is not a number"),
+        (("--set", "cores=many"), "'--set cores': 'many' is not a number"),
+        (("--set", "cores=0"), "'--set cores': 0.0 is not in the range"),
+        (("--set", "load_quads_s=0"), "'--set load_quads_s': 0.0 is not in the range"),
+        (("--set", "disk_tb=0"), "'--set disk_tb': 0.0 is not in the range"),
+        (("--set", "facts=nan"), "'--set facts': 'nan' is not a number"),
+        (("--documents", "nan"), "'--documents': 'nan' is not a number"),
+        (("--documents", "inf"), "'--documents': inf is not in the range"),
+        (("--documents", "-5"), "'--documents': -5.0 is not in the range"),
+        (("--days", "nan"), "'--days': 'nan' is not a number"),
     ],
 )
 def test_what_cannot_be_computed_is_an_error(run: Run, arguments: tuple[str, ...], message: str) -> None:

@@ -99,7 +99,7 @@ def _require_loaded(engine: Engine, manifests: Sequence[Manifest]) -> Mapping[st
     documents = store.select("exchange/document-count")[0]["documents"]
     expected = sum(manifest.documents for manifest in manifests)
     if lacking or documents < expected:
-        missing = lacking or [f"{expected - documents:,} documents"]
+        missing = lacking or [counted("{count:,} document", "{count:,} documents", expected - documents)]
         raise StoreError(
             tr("the engine lacks quads of its shards: {missing}").format(missing=listed(missing)),
             hint=tr("load all shards into an empty dataset, and read the log of the loader"),
@@ -143,7 +143,7 @@ def _copy_blobs(engine: Any, folders: Sequence[Path]) -> None:
     from graphrag_rdf.store.folder import StoreFolder
 
     for folder in folders:
-        place = StoreFolder(folder / "store")
+        place = StoreFolder((folder.parent if folder.is_file() else folder) / "store")
         if place.exists:
             source = BlobStore(place.blobs)
             for blob in source.objects():

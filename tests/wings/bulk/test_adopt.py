@@ -90,7 +90,8 @@ def test_the_loaded_store_is_that_of_a_normal_ingest(
     engine: Server, shards: Path, local: set[str], tmp_path: Path
 ) -> None:
     load(engine, *shards.glob("*.nq.gz"))
-    adopted = require(invoke("adopt", engine.url, shards, "--format", "json", cwd=tmp_path)).json
+    manifest = shards / "manifest.json"  # stands for its folder
+    adopted = require(invoke("adopt", engine.url, manifest, "--format", "json", cwd=tmp_path)).json
     assert adopted["indexes"]["text"]["up_to_date"]
     assert quads(engine.url, tmp_path) == local
     answer = require(invoke("ask", "Who founded the Guild3 Society?", "--store", engine.url, cwd=tmp_path))

@@ -12,17 +12,25 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
+import shutil
+import stat
 import tempfile
 import threading
+import time
+import weakref
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from graphrag_rdf import layout
-from graphrag_rdf.errors import ConfigError, SearchIndexError, short_cause
+from graphrag_rdf.errors import ConfigError, SearchIndexError, StoreError, short_cause
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.layout import StorePaths
+from graphrag_rdf.store.lock import FolderLock
 from graphrag_rdf.wings.shared_index.settings import IndexSection
 
 if TYPE_CHECKING:
@@ -33,8 +41,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LISTING = "listing.json"
+_PREFIX = "graphrag-rdf-index-"
+_USER = os.getuid() if os.name == "posix" else 0
+_UNCLAIMED = 1.0
+"""Seconds that a new folder has to be locked."""
 _ATTEMPTS = 3
 """At reading files that another process replaces meanwhile."""
+
+
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +64,7 @@ class Listing:
 
     commit: int
     origin: str
-    files: Mapping[str, tuple[str, int]]
+    files: Mapping[str, tuple[Digest, int]]
 
 
 class Publication:
@@ -86,11 +101,11 @@ class Publication:
             SearchIndexError: when it cannot be read.
         """
         try:
-            content = json.loads(self._files.cat_file(f"{self.root}/{_LISTING}"))
-            files = {name: (digest, size) for name, (digest, size) in content["files"].items()}
-            return Listing(int(content["commit"]), str(content["origin"]), files)
+            return TypeAdapter(Listing).validate_json(self._files.cat_file(f"{self.root}/{_LISTING}"))
         except FileNotFoundError:
             return None
+        except ValidationError as error:
+            raise self._failed(tr("{name} is malformed").format(name=_LISTING)) from error
         except Exception as error:
             raise self._failed(error) from error
 
@@ -131,26 +146,40 @@ class Publication:
         else:
             self._files.put_file(str(source), target)
 
-    def get(self, listing: Listing, folder: Path) -> None:
-        """Put the listed files into a folder: links where they are in one, else copies.
+    def get(self, listing: Listing) -> _OwnFolder:
+        """Put the listed files into a temporary folder: links where they are in one, else copies.
 
         Raises:
             SearchIndexError: when one cannot be read, or is not what the listing says.
             FileNotFoundError: when one was replaced meanwhile.
         """
-        for name, (digest, _) in listing.files.items():
-            target = folder / name
-            if not layout.fits(name, layout.INDEX):
-                raise self._failed(tr("unknown file {name}").format(name=name))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            source = f"{self.root}/files/{PurePosixPath(digest).name}"
-            if self.in_place:
-                target.symlink_to(Path(source).resolve(strict=True))
-                continue
-            self._files.get_file(source, str(target))
-            with target.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-                    raise self._failed(tr("{name} is not what the listing says").format(name=name))
+        try:
+            folder = _OwnFolder()
+        except (OSError, StoreError) as error:
+            raise self._failed(error) from error
+        try:
+            for name, (digest, _) in listing.files.items():
+                self._get(name, digest, folder.place.index / name)
+        except (FileNotFoundError, SearchIndexError):
+            folder.remove()
+            raise
+        except Exception as error:  # each kind of store has its own
+            folder.remove()
+            raise self._failed(error) from error
+        return folder
+
+    def _get(self, name: str, digest: str, target: Path) -> None:
+        if not layout.fits(name, layout.INDEX):
+            raise self._failed(tr("unknown file {name}").format(name=name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source = f"{self.root}/files/{digest}"
+        if self.in_place:
+            target.symlink_to(Path(source).resolve(strict=True))
+            return
+        self._files.get_file(source, str(target))
+        with target.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                raise self._failed(tr("{name} is not what the listing says").format(name=name))
 
     def _failed(self, cause: object) -> SearchIndexError:
         message = tr("the shared index {url} cannot be used: {cause}")
@@ -214,6 +243,40 @@ def shared_index(components: Components) -> SharedIndex | None:
     return SharedIndex(Publication(url), components.store) if url else None
 
 
+class _OwnFolder:
+    """A temporary folder, locked and kept until `remove` or the end of this process.
+
+    Attributes:
+        remove: deletes it; a second call does nothing. Files that are open or mapped can still be read.
+    """
+
+    def __init__(self) -> None:
+        self.place = StorePaths(Path(tempfile.mkdtemp(prefix=_PREFIX)))
+        lock = FolderLock(self.place.lock)
+        self.remove = weakref.finalize(self, _delete, self.place, lock)
+
+
+def _delete(place: StorePaths, lock: FolderLock) -> None:
+    shutil.rmtree(place.root, ignore_errors=True)
+    lock.release()
+    shutil.rmtree(place.root, ignore_errors=True)  # Windows deletes no file that is open
+
+
+def _sweep() -> None:
+    """Delete the folders of this user's processes that were killed: nobody has their locks."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/lock"):
+        place = StorePaths(path.parent)
+        try:
+            details = place.root.lstat()
+            own = stat.S_ISDIR(details.st_mode) and details.st_uid == _USER
+            if not own or time.time() - path.lstat().st_mtime < _UNCLAIMED:
+                continue
+            lock = FolderLock(place.lock)
+        except (OSError, StoreError):  # gone, or in use
+            continue
+        _delete(place, lock)
+
+
 class SharedIndex:
     """Published indexes, as this process reads them.
 
@@ -226,7 +289,7 @@ class SharedIndex:
         self._publication = publication
         self._store = store
         self._listing: Listing | None = None
-        self._folders: list[tempfile.TemporaryDirectory[str]] = []
+        self._folder: _OwnFolder | None = None
         self._lock = threading.Lock()
 
     @property
@@ -236,9 +299,9 @@ class SharedIndex:
         Raises:
             SearchIndexError: when nothing is published of this store, or it cannot be read.
         """
-        if not self._folders:
+        while self._folder is None:
             self.renew()
-        return StorePaths(Path(self._folders[-1].name))
+        return self._folder.place
 
     def renew(self) -> bool:
         """Get the newest indexes; whether they are newer than those that this process has.
@@ -256,13 +319,14 @@ class SharedIndex:
                     )
                 if listing == self._listing:
                     return False
-                folder = tempfile.TemporaryDirectory(prefix="graphrag-rdf-index-", ignore_cleanup_errors=True)
+                _sweep()
                 try:
-                    self._publication.get(listing, StorePaths(Path(folder.name)).index)
+                    folder = self._publication.get(listing)
                 except FileNotFoundError:  # replaced meanwhile
                     continue
-                self._listing = listing
-                self._folders = [*self._folders[-1:], folder]  # questions may still read the one before
+                former, self._folder, self._listing = self._folder, folder, listing
+                if former is not None:
+                    former.remove()  # questions have its files open, and what was forgotten is in them
                 return True
         raise SearchIndexError(
             tr("the shared index {url} changes faster than it can be read").format(url=self._publication.url)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import shutil
 import signal
+import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import pytest
 from graphrag_rdf import Engine
 from graphrag_rdf.config import Settings
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.ingest.forget import forget_named
 from tests.remote.conftest import _oxigraph, server
 from tests.support.commands import Run, documents_in, places
 from tests.support.endpoint import Endpoint
@@ -94,6 +98,68 @@ def test_what_is_forgotten_is_in_no_shared_file(
     monkeypatch.setenv("GRAPHRAG_RDF_REMOTE__FOLDER", str(tmp_path / "writer"))
     assert run("--store", server.url, "forget", "documents/kites.txt").code == 0
     assert places(tmp_path / "shared", "crake") + places(tmp_path / "shared", "Crake") == []
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of temporary files, of this process and those that it starts."""
+    path = tmp_path / "temporary"
+    path.mkdir()
+    monkeypatch.setenv("TMPDIR", str(path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return path
+
+
+def test_what_is_forgotten_is_in_no_copy_after_the_next_question(
+    run: Run, server: Server, tmp_path: Path, temporary: Path, documents: Path
+) -> None:
+    shared = f"file://{tmp_path / 'shared'}"
+    (documents / "kites.txt").write_text(KITES, encoding="utf-8")
+    ingest(server, tmp_path, shared, documents)
+    with reader(server, tmp_path, shared) as engine:
+        assert "Crake" in ask(engine, QUESTION)[0]
+        assert len(list(temporary.iterdir())) == 1
+        words = engine.text_index
+        with Engine.open(config=settings(server, tmp_path, shared)) as writer:
+            forget_named(writer, ["kites.txt"])
+        assert "Crake" not in ask(engine, QUESTION)[0]
+        assert places(temporary, "crake") + places(temporary, "Crake") == []
+        assert len(list(temporary.iterdir())) == 1
+        assert words.search("Crake", kind="chunk", k=1)  # a question that began before ends undisturbed
+    del engine, words
+    gc.collect()
+    assert list(temporary.iterdir()) == []
+
+
+def test_copies_of_killed_readers_are_deleted(
+    server: Server, tmp_path: Path, temporary: Path, documents: Path
+) -> None:
+    shared = f"file://{tmp_path / 'shared'}"
+    ingest(server, tmp_path, shared, documents)
+    values = {"GRAPHRAG_RDF_INDEX__SHARED": shared, "GRAPHRAG_RDF_REMOTE__FOLDER": str(tmp_path / "other")}
+    killed = Endpoint.start(server.url, "--read-only", **values)
+    with killed.client() as client:
+        client.post("/ask", json={"question": FOUNDER})
+    killed.stop(signal.SIGKILL)
+    (abandoned,) = temporary.glob("graphrag-rdf-index-*")
+    os.utime(abandoned / "lock", (0, 0))
+    with reader(server, tmp_path, shared) as first, reader(server, tmp_path, shared) as second:
+        assert all(engine.text_index.count("chunk") for engine in (first, second))
+        assert not abandoned.exists()
+        assert len(list(temporary.glob("graphrag-rdf-index-*"))) == 2
+
+
+@pytest.mark.parametrize("digest", [None, 1, "../../secret", ""])
+def test_a_malformed_listing_is_said_to_be(
+    server: Server, tmp_path: Path, shared: str, documents: Path, digest: object
+) -> None:
+    ingest(server, tmp_path, shared, documents)
+    path = tmp_path / "shared" / "listing.json"
+    listing = json.loads(path.read_text())
+    listing["files"] = {name: [digest, 1] for name in listing["files"]}
+    path.write_text(json.dumps(listing))
+    with reader(server, tmp_path, shared) as engine:
+        assert "index_missing" in ask(engine, FOUNDER)[1]
 
 
 def test_a_changed_file_is_not_used(server: Server, tmp_path: Path, documents: Path) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import socket
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from contextvars import copy_context
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -15,7 +19,7 @@ import pyoxigraph as ox
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.errors import ConfigError, EndpointError, GraphRagError, system_cause
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import language, tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.loopback import is_loopback
 from graphrag_rdf.rdf.namespaces import RDF
@@ -33,7 +37,10 @@ from graphrag_rdf.wings.text2sparql.settings import Endpoint, FederationSection
 _GRAPH = NamedNode("urn:graph:examples")
 _RDF = "text/turtle, application/n-triples;q=0.9, application/rdf+xml;q=0.8, application/ld+json;q=0.7"
 _HOUR = 3600  # seconds after which a description is fetched again
+_RETRY = 60.0  # seconds after which an endpoint without one is tried again
 _SECONDS = 10.0  # for fetching one
+_CONNECT = 3.0  # for a connection
+_PARALLEL = 8
 _TERMS, _EXAMPLES = 20_000, 5_000
 _DESCRIPTION, _ANSWER = 1 << 26, 1 << 24
 """Their bytes at most."""
@@ -67,6 +74,8 @@ class Described:
 
 _kept: dict[Endpoint, tuple[object, Described]] = {}
 """Endpoint → the state of its description, and what that says."""
+_failures: dict[tuple[Endpoint, str], tuple[float, str]] = {}
+"""Endpoint and language → when its description could not be fetched (`time.monotonic`), and why."""
 
 
 def listed_endpoints(context: Context, state: State) -> dict[str, tuple[Endpoint, Described]]:
@@ -75,16 +84,39 @@ def listed_endpoints(context: Context, state: State) -> dict[str, tuple[Endpoint
     Raises:
         ConfigError: a file of the settings cannot be read.
     """
+    endpoints = context.section(FederationSection).endpoints
+    if not endpoints:
+        return {}
     described = {}
-    for endpoint in context.section(FederationSection).endpoints:
+    with ThreadPoolExecutor(_PARALLEL) as threads:
+        tasks = [
+            threads.submit(copy_context().run, _described_lately, context.store, endpoint)
+            for endpoint in endpoints
+        ]
+    for endpoint, task in zip(endpoints, tasks, strict=True):
         try:
-            described[endpoint.url] = endpoint, _described(context.store, endpoint)
+            described[endpoint.url] = endpoint, task.result()
         except ConfigError:
             raise
         except GraphRagError as error:
             message = tr("the endpoint {name} is left out: {cause}")
             state.warn("endpoint_failed", message.format(name=endpoint.name, cause=error))
     return described
+
+
+def _described_lately(store: Store, endpoint: Endpoint) -> Described:
+    """As `_described`, but a failure counts for some time: not each question waits for an endpoint that is
+    down.
+    """
+    key = endpoint, language()
+    failed_at, cause = _failures.get(key, (-_RETRY, ""))
+    if time.monotonic() < failed_at + _RETRY:
+        raise EndpointError(cause, "unreachable")
+    try:
+        return _described(store, endpoint)
+    except EndpointError as error:
+        _failures[key] = time.monotonic(), str(error)
+        raise
 
 
 def _described(store: Store, endpoint: Endpoint) -> Described:
@@ -185,9 +217,10 @@ def _fetched(address: str) -> tuple[bytes, ox.RdfFormat | None]:
 
 
 def ask_endpoint(address: str, query: str, seconds: float) -> Answer:
-    """The result of a SELECT at an endpoint. Redirects are not followed.
+    """The result of a SELECT at an endpoint, with no other variables. Redirects are not followed.
 
     Args:
+        query: that our engine can parse.
         seconds: for the whole answer.
 
     Raises:
@@ -198,9 +231,64 @@ def ask_endpoint(address: str, query: str, seconds: float) -> Answer:
     of_virtuoso = "x-sparql-maxrows" in headers or headers.get("x-sql-state", "").startswith("S1T")
     if not of_virtuoso:  # which reached a limit of its own then
         with suppress(ValueError, KeyError, TypeError, AttributeError):
-            return read_json(data)
+            return _of_query(read_json(data), address, query)
     message = tr("{url} sends no complete SPARQL results in JSON")
     raise EndpointError(message.format(url=address), "refused")
+
+
+def _of_query(answer: Answer, address: str, query: str) -> Answer:
+    """An answer with the variables of its query only. Their names become part of another query.
+
+    Raises:
+        EndpointError: one is no name of a variable.
+        ValueError: it is not of a SELECT.
+    """
+    if answer.rows is None:
+        raise ValueError("not a SELECT")
+    try:
+        names = dict.fromkeys(ox.Variable(name).value for name in answer.variables)
+    except ValueError as error:
+        message = tr("{url} sends names of variables that SPARQL does not allow")
+        raise EndpointError(message.format(url=address), "refused") from error
+    solutions: Any = ox.Store().query(query)
+    own = {variable.value for variable in solutions.variables}
+    return replace(answer, variables=tuple(name for name in names if name in own))
+
+
+class _TimeLimit:
+    """Ends a request when its time is over: the limits of httpx are of each read, not of all together.
+
+    Attributes:
+        over: the time is over.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.over = False
+        self._sockets: list[socket.socket] = []
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Learn of the connections: the trace extension of httpx."""
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._sockets.append(info["return_value"].get_extra_info("socket"))
+            if self.over:
+                self._shut()
+
+    def _end(self) -> None:
+        self.over = True
+        self._shut()
+
+    def _shut(self) -> None:
+        for each in self._sockets:
+            with suppress(OSError):  # closed already, or TLS has taken it over
+                socket.socket.shutdown(each, socket.SHUT_RDWR)  # wakes a read, which close() does not
 
 
 def _received(
@@ -214,10 +302,12 @@ def _received(
     """
     import httpx
 
-    end, url = time.monotonic() + seconds, address
+    url, limit = address, _TimeLimit(seconds)
+    timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT))
+    asking["extensions"] = {"trace": limit.trace}
     near = is_loopback(urlsplit(address).hostname or "")
     try:
-        with httpx.Client(timeout=seconds, trust_env=not near) as client:
+        with limit, httpx.Client(timeout=timeout, trust_env=not near) as client:
             for _ in range(3):
                 with client.stream(method, url, **asking) as response:
                     if method == "GET" and response.is_redirect:
@@ -227,10 +317,10 @@ def _received(
                     data = bytearray()
                     for piece in response.iter_bytes():
                         data += piece
-                        if time.monotonic() > end:
-                            raise httpx.ReadTimeout("")
                         if len(data) > most:
                             raise EndpointError(tr("{url} sends too much").format(url=address), "refused")
+                    if limit.over:
+                        raise httpx.ReadTimeout("")
                     if response.status_code == 200:
                         return bytes(data), response.headers
                     words = " ".join(data[:500].decode(errors="replace").split())
@@ -239,10 +329,10 @@ def _received(
                     message = message.format(url=address, status=response.status_code, text=text)
                     raise EndpointError(message, "refused")
         raise EndpointError(tr("{url} redirects for ever").format(url=address), "refused")
-    except httpx.TimeoutException as error:
-        message = tr("{url} did not answer within {seconds:g} seconds")
-        raise EndpointError(message.format(url=address, seconds=seconds), "timeout") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
+        if limit.over or isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
+            message = tr("{url} did not answer within {seconds:g} seconds")
+            raise EndpointError(message.format(url=address, seconds=seconds), "timeout") from error
         message = tr("cannot reach {url}: {error}")
         raise EndpointError(message.format(url=address, error=error), "unreachable") from error
 

@@ -22,7 +22,7 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RDF, RDFS, SKOS
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.render import spelled, with_prefixes
-from graphrag_rdf.sparql.tokens import is_word, tokens
+from graphrag_rdf.sparql.tokens import is_word, may_call, tokens
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.store.base import Answer
 from graphrag_rdf.trace.model import Call
@@ -104,7 +104,8 @@ class Services:
         """The query with the rows of its blocks in place of them, and what returned them.
 
         Raises:
-            GraphRagError: an endpoint failed, or returns too many rows. The message names it.
+            GraphRagError: an endpoint failed, or returns too many rows. The message names it. Or the query
+                with their rows calls other servers.
         """
         called: list[Called] = []
         parts: list[str] = []
@@ -116,6 +117,10 @@ class Services:
             done = block.end
         whole = "".join([*parts, query[done:]])
         if called:
+            if may_call(with_prefixes(whole)):
+                message = tr("the query with the rows of {names} calls other servers: it is not run")
+                names = ", ".join(dict.fromkeys(entry.name for entry in called))
+                raise EndpointError(message.format(names=names), "refused")
             context.recorder.ran(step, Call("query"), with_prefixes(whole))
         return whole, called
 

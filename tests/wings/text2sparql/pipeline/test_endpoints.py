@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,9 +20,11 @@ from graphrag_rdf.checks import run_shapes
 from graphrag_rdf.config import Settings, trust
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.store.base import Answer
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace
 from graphrag_rdf.wings.audit.verify import verify
+from graphrag_rdf.wings.text2sparql import endpoints, services
 from tests.pipeline.test_with_a_model import settings
 from tests.support.endpoints import Server, oxigraph, serve
 from tests.support.scripted_server import ScriptedServer
@@ -315,16 +320,24 @@ def test_too_many_rows_are_an_error_that_the_model_reads(
 # --- endpoints that misbehave ------------------------------------------------------------------------------
 
 
+def calling(url: str) -> str:
+    """The name of a variable that makes a VALUES block call a server."""
+    elsewhere = url.replace("/sparql", "/elsewhere")
+    return f"t) {{ (5) }} SERVICE <{elsewhere}> {{ ?a ?b ?c }} VALUES (?d"
+
+
 class Bad:
     """An HTTP server that does what it should not."""
 
     def __init__(self, kind: str, target: str) -> None:
         self.elsewhere = 0
+        self.asked: list[float] = []
         outer, release = self, threading.Event()
         self.release = release
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
+                outer.asked.append(time.monotonic())
                 if self.path == "/elsewhere":
                     outer.elsewhere += 1
                 if kind == "redirect":
@@ -334,9 +347,20 @@ class Bad:
                     return
                 self.send_response(200)
                 self.send_header("Content-Type", "application/sparql-results+json")
+                self.flush_headers()
+                while kind == "headers" and not release.wait(0.1):
+                    self.wfile.write(b"X-More: y\r\n")
                 self.end_headers()
                 if kind == "page":
                     self.wfile.write(b"<html>Welcome</html>")
+                if kind == "boolean":
+                    self.wfile.write(b'{"head": {}, "boolean": true}')
+                if kind == "variables":
+                    name = target or calling(outer.url)
+                    five = {"type": "literal", "value": "5"}
+                    results = {"bindings": [{"t": five, name: five}]}
+                    head = {"vars": ["t", name, "t"]}
+                    self.wfile.write(json.dumps({"head": head, "results": results}).encode())
                 while kind == "slow" and not release.wait(0.1):
                     self.wfile.write(b" ")
                     self.wfile.flush()
@@ -363,7 +387,10 @@ class Bad:
     [
         ("redirect", "answers with status 307: /elsewhere"),
         ("page", "sends no complete SPARQL results in JSON"),
+        ("boolean", "sends no complete SPARQL results in JSON"),
+        ("variables", "sends names of variables that SPARQL does not allow"),
         ("slow", "did not answer within 1 seconds"),
+        ("headers", "did not answer within 1 seconds"),
         ("gone", "cannot reach"),
     ],
 )
@@ -382,13 +409,77 @@ def test_an_endpoint_that_fails_is_named(
     scripted_server.answer_with(writing(query, local, answer="Rhoda Tennant [1]."))  # type: ignore[arg-type]
     with open_engine(folder, config=settings(scripted_server, **{"federation.endpoints": listed})) as engine:
         answer = asked(engine, settings={"query.service_seconds": "1"})
+        calls = [call for step in engine.traces["last"].steps for call in step.calls if call.endpoint]
+        assert calls[0].ms < 2000
         (first, _) = engine.traces["last"].steps[2].items["attempts"]
         assert "Endpoint http://127.0.0.1" in render_trace(engine.traces["last"])
     assert told in first.problem
     (warning,) = (one for one in answer["warnings"] if one["type"] == "endpoint_failed")
     assert "the endpoint ships: " in warning["detail"]
-    assert bad.elsewhere == 0, "no redirect is followed"
+    assert bad.elsewhere == 0, "no redirect is followed, and nothing that an endpoint sends is run"
     if kind != "gone":
+        bad.close()
+
+
+def test_variables_that_nobody_asked_for_are_ignored(
+    sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer
+) -> None:
+    with _one(Bad("variables", "other"), sample_folder, tmp_path, scripted_server) as engine:
+        assert asked(engine)["result"]["rows"] == [{"t": {"type": "literal", "value": "5"}}]
+        (whole,) = (
+            call for step in engine.traces["last"].steps for call in step.calls if call.kind == "query"
+        )
+        assert 'VALUES (?t) { ("5") }' in (engine.blobs.text(whole.sparql.value) or "")
+
+
+def test_a_query_with_rows_is_checked_before_it_runs(
+    sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if a name of an answer were not."""
+    bad = Bad("page", "")
+    answer = Answer(variables=(calling(bad.url),), rows=[{}])
+    monkeypatch.setattr(services, "ask_endpoint", lambda *_: answer)
+    with _one(bad, sample_folder, tmp_path, scripted_server) as engine:
+        assert asked(engine, settings={"query.repairs": "0"})["answered"] is False
+        (attempt,) = engine.traces["last"].steps[2].items["attempts"]
+    assert attempt.problem == "the query with the rows of ships calls other servers: it is not run"
+    assert bad.asked == []
+
+
+@contextmanager
+def _one(bad: Bad, sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
+    """The sample store with one endpoint, and a query that calls it."""
+    shapes, folder = tmp_path / "ships.ttl", tmp_path / "store"
+    shapes.write_text(SHIP_SHAPES)
+    shutil.copytree(sample_folder, folder)
+    listed = [{"name": "ships", "url": bad.url, "schema": str(shapes)}]
+    query = f"{PREFIXES}SELECT ?t {{ SERVICE <{bad.url}> {{ ?s ex:tonnage ?t }} }}"
+    scripted_server.answer_with(writing(query, answer="5. [1]"))  # type: ignore[arg-type]
+    with open_engine(folder, config=settings(scripted_server, **{"federation.endpoints": listed})) as engine:
+        yield engine
+    bad.close()
+
+
+def test_endpoints_that_are_down_are_tried_together_and_not_by_each_question(
+    sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoints, "_SECONDS", 1.0)
+    slow, folder = [Bad("slow", ""), Bad("headers", "")], tmp_path / "store"
+    listed = [{"name": f"slow {number}", "url": bad.url} for number, bad in enumerate(slow)]
+    shutil.copytree(sample_folder, folder)
+    scripted_server.answer_with(writing("ASK { ?s ?p ?o }", answer="Yes. [1]"))  # type: ignore[arg-type]
+    with open_engine(folder, config=settings(scripted_server, **{"federation.endpoints": listed})) as engine:
+        for retry, times in (60.0, 1), (60.0, 1), (0.0, 2):
+            monkeypatch.setattr(endpoints, "_RETRY", retry)
+            details = [one["detail"] for one in asked(engine)["warnings"]]
+            assert [detail.partition(": http")[0] for detail in details] == [
+                "the endpoint slow 0 is left out",
+                "the endpoint slow 1 is left out",
+            ]
+            assert [len(bad.asked) for bad in slow] == [times, times]
+    first, second = (bad.asked[0] for bad in slow)
+    assert abs(first - second) < 0.9
+    for bad in slow:
         bad.close()
 
 

@@ -125,7 +125,7 @@ def test_the_margin_is_the_sum_of_its_shares(samples: Engine) -> None:
     (margin,) = [float(triple.object.value) for triple in triples if triple.predicate == RAG.margin]
     shares = [float(triple.object.value) for triple in triples if triple.predicate == RAG.share]
     signals = {triple.object.value for triple in triples if triple.predicate == RAG.signal}
-    assert signals == {"said", "lead", "unknown", "incomplete", "no figure", "left out"}
+    assert signals == {"said", "lead", "unknown", "incomplete", "no figure", "reversed", "left out"}
     assert sum(shares) == pytest.approx(margin)
 
 

@@ -1,6 +1,6 @@
 """The same documents read here, on Dask, and into another engine; then asked of three servers.
 
-    python -m benchmarks.machines [--documents FOLDER] [--workers 2] [--questions 60]
+    python -m benchmarks.machines [--documents FOLDER | --made 150] [--workers 2] [--questions 60]
 
 Each store must hold the same quads, but times, random names and the store's own numbers. The servers only
 read (`serve --store URL --read-only`), with the indexes that the ingest shared. One of them is killed in the
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import re
 import signal
 import subprocess
@@ -31,12 +32,19 @@ _RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]
 _PROGRAM = [sys.executable, "-m", "graphrag_rdf"]
 _READY = re.compile(r"serving (http://[^\s;]+);")
 _QUESTION = "Who designed the Skell Tidal Station?"
+_MADE_QUESTION = "Who founded the Guild7 Society?"
+_SENTENCE = (
+    "{} {}{} {} the Guild{} Society in {}. It was a matter of some interest to the town of Port Merrin and "
+    "its harbour at the time."
+)
+_NAMES = ("Harrow", "Pennock", "Finlay", "Marwick", "Orr", "Tennant", "Kell", "Aldersey", "Brandt", "Crake")
 
 
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="benchmarks.machines", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--documents", type=Path, default=ROOT / "examples" / "documents")
+    parser.add_argument("--made", type=int, default=0, help="so many made-up documents instead")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--question", default=_QUESTION)
@@ -46,6 +54,8 @@ def main() -> int:
         return skip("machines", "oxigraph is not installed (pip install oxigraph)")
     with tempfile.TemporaryDirectory(prefix="graphrag-bench-") as temporary, ExitStack() as stack:
         work = Path(temporary)
+        if options.made:
+            options.documents, options.question = _made(work / "documents", options.made), _MADE_QUESTION
         cluster = stack.enter_context(_cluster(options.workers))
         url = stack.enter_context(_endpoint(oxigraph, work))
         shared = {"GRAPHRAG_RDF_INDEX__SHARED": str(work / "shared")}
@@ -95,6 +105,26 @@ def main() -> int:
         )
     show("One command line, several machines", figures)
     return 0 if all(same) and len(answers) == 1 else 1
+
+
+def _made(folder: Path, number: int) -> Path:
+    """Documents of sixty paragraphs with a fact each."""
+    folder.mkdir()
+    chance = random.Random(3)
+    for document in range(number):
+        paragraphs = [
+            _SENTENCE.format(
+                chance.choice(_NAMES),
+                chance.choice(_NAMES),
+                chance.randrange(400),
+                chance.choice(("founded", "visited", "led", "joined")),
+                chance.randrange(300),
+                chance.randrange(1800, 1990),
+            )
+            for _ in range(60)
+        ]
+        (folder / f"made-{document}.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
+    return folder
 
 
 def _quads(store: str) -> set[str]:

@@ -121,6 +121,11 @@ def absent() -> tuple[str, ...]:
     return tuple(name for name, wing in sorted(_installed()) if wing is None)
 
 
+def finder_of_states() -> Any:
+    """The function that finds earlier states of a store, see `Wing.past`; None if no wing brings one."""
+    return next((load(wing.past) for wing in wings() if wing.past), None)
+
+
 def in_words() -> str:
     """Which wings this installation lacks, as a note in brackets; nothing if it has all."""
     if not absent():

@@ -165,17 +165,16 @@ def _past(loaded: Loaded, *, writing: bool) -> Engine:
     from graphrag_rdf.cli import output
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.store.folder import StoreFolder
-    from graphrag_rdf.wing import load as load_attribute
-    from graphrag_rdf.wing import wings
+    from graphrag_rdf.wing import finder_of_states
 
-    finders = [wing.past for wing in wings() if wing.past]
-    if writing or not in_folder(loaded.settings) or not finders:
+    find_state = finder_of_states()
+    if writing or not in_folder(loaded.settings) or find_state is None:
         raise UsageError(
             tr("--at has no effect here"),
             hint=tr("only commands that read, from a store in a folder, read its earlier states"),
         )
     place = StoreFolder.of_collection(Path(loaded.settings.store), loaded.settings.collection)
-    state = load_attribute(finders[0])(place, given_options()["at"])
+    state = find_state(place, given_options()["at"])
     output.note(tr("reading {state}").format(state=state))
     return Engine.open(config=loaded, create=False, past=state.folder)
 

@@ -14,7 +14,7 @@ from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
 from graphrag_rdf.trace.reader import read_trace, trace_quads
-from graphrag_rdf.wing import load, wings
+from graphrag_rdf.wing import finder_of_states
 from graphrag_rdf.wings.audit.verify import Check, verify_trace
 
 if TYPE_CHECKING:
@@ -82,10 +82,10 @@ def past_of(engine: Engine, session: NamedNode) -> Iterator[Past | None]:
 
 def _state(engine: Engine, commit: int | None) -> Any:
     """The newest state that is not newer than a commit; None if there is none, or the store keeps none."""
-    finders = [wing.past for wing in wings() if wing.past]
-    if commit is None or not finders or engine.place is None or engine.place.past is not None:
+    find_state = finder_of_states()
+    if commit is None or find_state is None or engine.place is None or engine.place.past is not None:
         return None
     try:
-        return load(finders[0])(engine.place, str(commit))
+        return find_state(engine.place, str(commit))
     except UsageError:
         return None

@@ -377,8 +377,10 @@ def shown_endpoint(
     }
 
 
-def service_example(shown: Mapping[str, Any]) -> str:
-    """A query with a SERVICE block of an endpoint's own terms; "" if it has none, or examples of its own.
+def service_example(shown: Mapping[str, Any]) -> dict[str, str] | None:
+    """Terms of an endpoint for an example of a SERVICE block: `url`, `kind`, `value`, and `name` or "".
+
+    None if it has none, or examples of its own.
 
     Args:
         shown: as `shown_endpoint` returns.
@@ -387,17 +389,10 @@ def service_example(shown: Mapping[str, Any]) -> str:
         properties = [NamedNode(shown_property["iri"][1:-1]) for shown_property in kind["properties"]]
         names = [term for term in properties if local_name(term.value).lower() in _NAMES]
         values = [term for term in properties if term not in (RDF.type, *names)]
-        if not values:
-            continue
-        block = f"SERVICE <{shown['url']}> {{ ?item a {kind['iri']} ; {written(values[0])} ?value"
-        if not names:
-            return f"SELECT ?item ?value WHERE {{\n  {block} }}\n}}"
-        return (
-            "SELECT ?name ?value WHERE {\n  ?thing rdfs:label ?name .\n"
-            f"  {block} ; {written(names[0])} ?label }}\n"
-            "  FILTER(LCASE(STR(?name)) = LCASE(STR(?label)))\n}"
-        )
-    return ""
+        if values:
+            name = written(names[0]) if names else ""
+            return {"url": shown["url"], "kind": kind["iri"], "value": written(values[0]), "name": name}
+    return None
 
 
 def _shown_property(term: NamedNode, ranges: Sequence[NamedNode], described: Described) -> dict[str, str]:

@@ -147,7 +147,7 @@ def write_query(context: Context, state: State, parameters: Parameters) -> Itera
     services = Services(endpoints, parameters["service_seconds"], parameters["service_rows"])
     shown = shown_schema(context, state, step, parameters)
     shown["endpoints"] = [shown_endpoint(*entry, state, parameters) for entry in endpoints.values()]
-    shown["service_example"] = next(filter(None, map(service_example, shown["endpoints"])), "")
+    shown["service_example"] = next(filter(None, map(service_example, shown["endpoints"])), None)
     attempts: list[Attempt] = []
     result = Result()
     with LimitedQueries(context.store, parameters["seconds"]) as queries:

@@ -92,9 +92,7 @@ def _changes(engine: Engine, states: Sequence[State], filters: Mapping[str, Any]
 
 def _notes(items: Iterable[Item], asked: Asked) -> Iterator[str]:
     number = sum(item["kept"] for item in items)
-    if asked.values:
-        yield tr("Changes before the oldest state that is kept are unknown; forget deletes all states.")
-    else:
+    if not asked.values:
         yield ngettext(
             "{number} state can be read with --at", "{number} states can be read with --at", number
         ).format(number=number)
